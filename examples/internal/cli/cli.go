@@ -1,0 +1,128 @@
+// Package cli holds what the example binaries share: exit codes, output
+// formats, signals and the road from kubectl's flags to a client.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// Exit codes of every binary here: 0 yes, 1 a negative verdict, 2 usage or
+// failure to decide.
+const (
+	ExitOK       = 0
+	ExitNegative = 1
+	ExitFailed   = 2
+)
+
+// ErrNegative ends a program with exit code 1 after its verdict was printed;
+// nothing more is written about it.
+var ErrNegative = errors.New("negative verdict")
+
+// ErrUndecided ends a program with exit code 2 after its verdict was printed;
+// nothing more is written about it.
+var ErrUndecided = errors.New("undecided")
+
+// Negative wraps err so that the program prints it and ends with exit code 1.
+func Negative(err error) error { return negative{err} }
+
+type negative struct{ error }
+
+func (n negative) Unwrap() error { return n.error }
+
+// Main runs cmd with the process's arguments until it ends or a SIGINT or
+// SIGTERM cancels its context, and exits. A second signal kills the process.
+func Main(cmd *cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(Run(ctx, cmd, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Run runs cmd and gives its exit code. Errors go to stderr, once, as
+// "name: what was wrong".
+func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(ctx)
+	code := Code(err)
+	if err != nil && !errors.Is(err, ErrNegative) && !errors.Is(err, ErrUndecided) {
+		fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)
+	}
+	return code
+}
+
+// Code is the exit code that err stands for.
+func Code(err error) int {
+	var n negative
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, ErrNegative), errors.As(err, &n):
+		return ExitNegative
+	default:
+		return ExitFailed
+	}
+}
+
+// Output is the -o flag: one of the formats its command names.
+type Output struct {
+	format  string
+	allowed []string
+}
+
+// AddFlag adds -o/--output to cmd; the first format is the default.
+func (o *Output) AddFlag(cmd *cobra.Command, formats ...string) {
+	o.format, o.allowed = formats[0], formats
+	cmd.Flags().VarP(o, "output", "o", "output format: "+strings.Join(formats, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String is the chosen format.
+func (o *Output) String() string { return o.format }
+
+// Type names the flag's value in help texts.
+func (o *Output) Type() string { return "format" }
+
+// Set takes one of the allowed formats.
+func (o *Output) Set(s string) error {
+	for _, a := range o.allowed {
+		if s == a {
+			o.format = s
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown format %q, use one of: %s", s, strings.Join(o.allowed, ", "))
+}
+
+// Print writes v as JSON or YAML when that was asked for, and calls text
+// otherwise.
+func (o *Output) Print(w io.Writer, v any, text func(io.Writer) error) error {
+	switch o.format {
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	case "yaml":
+		b, err := yaml.Marshal(v)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
+	default:
+		return text(w)
+	}
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// K3sKubeconfig is where k3s writes its kubeconfig; it is used when kubectl's
+// rules find none (https://docs.k3s.io/cluster-access).
+const K3sKubeconfig = "/etc/rancher/k3s/k3s.yaml"
+
+// KubeFlags are kubectl's connection flags: --kubeconfig, --context, -n and
+// their family.
+type KubeFlags struct{ *genericclioptions.ConfigFlags }
+
+// NewKubeFlags gives the flags with kubectl's defaults.
+func NewKubeFlags() *KubeFlags {
+	return &KubeFlags{genericclioptions.NewConfigFlags(true)}
+}
+
+// AddFlags adds them to cmd and to its subcommands.
+func (k *KubeFlags) AddFlags(cmd *cobra.Command) { k.ConfigFlags.AddFlags(cmd.PersistentFlags()) }
+
+// Config reads the connection by kubectl's rules ($KUBECONFIG, ~/.kube/config,
+// the flags), then from K3sKubeconfig.
+func (k *KubeFlags) Config() (*rest.Config, error) {
+	cfg, err := k.ToRESTConfig()
+	if clientcmd.IsEmptyConfig(err) && *k.KubeConfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if _, statErr := os.Stat(K3sKubeconfig); statErr == nil {
+			cfg, err = clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s)", err, K3sKubeconfig)
+	}
+	// A person waits for these programs: client-go's default of 5 requests a
+	// second makes them wait for nothing.
+	cfg.QPS, cfg.Burst = 100, 200
+	return cfg, nil
+}
