@@ -102,7 +102,8 @@ func cutLabel(text string) string {
 
 // unquote takes one pair of quotes from around text.
 func unquote(text string) string {
-	if n := len(text); n >= 2 && text[0] == text[n-1] && strings.IndexByte("\"'`", text[0]) >= 0 {
+	if n := len(text); n >= 2 && text[0] == text[n-1] && strings.IndexByte("\"'`", text[0]) >= 0 &&
+		strings.IndexByte(text[1:n-1], text[0]) < 0 {
 		return strings.TrimSpace(text[1 : n-1])
 	}
 	return text
