@@ -1,0 +1,227 @@
+package practice
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// ErrNoGo means that the Go toolchain, which builds the components, is not in
+// PATH.
+var ErrNoGo = errors.New("the practice cluster is built with the Go toolchain, and there is no \"go\" in PATH: install Go 1.26 or newer from https://go.dev/dl")
+
+// ErrDiskFull means that a file system filled up.
+var ErrDiskFull = errors.New("no space left on the device")
+
+// Build makes the binaries that a cluster starting on version needs, and gives
+// the folder that holds each. What was built before is taken from the cache.
+func Build(ctx context.Context, versions []string, progress func(string)) error {
+	_, err := build(ctx, versions, progress)
+	return err
+}
+
+// build gives the path of each component's binary by name.
+func build(ctx context.Context, versions []string, progress func(string)) (map[string]string, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return nil, ErrNoGo
+	}
+	goVersion, err := exec.CommandContext(ctx, goTool, "env", "GOVERSION").Output()
+	if err != nil {
+		return nil, fmt.Errorf("asking %s for its version: %w", goTool, err)
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	components := []component{kine, kwok}
+	for _, version := range versions {
+		components = append(components, kube(version))
+	}
+	binaries := make(map[string]string, len(components))
+	for i, c := range components {
+		key, err := c.key(strings.TrimSpace(string(goVersion)))
+		if err != nil {
+			return nil, err
+		}
+		b := builder{component: c, goTool: goTool, dir: filepath.Join(cache, c.name+"-"+key), progress: func(s string) {
+			progress(fmt.Sprintf("building %s (%d of %d): %s", c.name, i+1, len(components), s))
+		}}
+		if binaries[c.name], err = b.binary(ctx); err != nil {
+			return nil, fmt.Errorf("building %s: %w", c.name, err)
+		}
+	}
+	return binaries, nil
+}
+
+// cacheDir is where built components are kept: k3sladder/practice in the
+// user's cache folder ($XDG_CACHE_HOME, else ~/.cache, on Linux).
+func cacheDir() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder to keep built binaries in: %w; set HOME or XDG_CACHE_HOME", err)
+	}
+	return filepath.Join(base, "k3sladder", "practice"), nil
+}
+
+type builder struct {
+	component
+	goTool   string
+	dir      string
+	progress func(string)
+}
+
+// binary gives the built file, building it first if nobody has. Two processes
+// that want the same one build it once.
+func (b builder) binary(ctx context.Context) (string, error) {
+	path := filepath.Join(b.dir, b.name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return "", diskError(err, b.dir)
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(b.dir, "lock")).Lock()
+	if err != nil {
+		return "", diskError(err, b.dir)
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, b.build(ctx, path)
+}
+
+func (b builder) build(ctx context.Context, path string) error {
+	work, err := os.MkdirTemp(b.dir, "build-")
+	if err != nil {
+		return diskError(err, b.dir)
+	}
+	defer os.RemoveAll(work)
+	files, err := b.files()
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(work, name), content, 0o644); err != nil {
+			return diskError(err, b.dir)
+		}
+	}
+	started := time.Now()
+	b.progress("fetching its modules")
+	packages, err := b.run(ctx, work, nil, "list", "-deps", ".")
+	if err != nil {
+		return err
+	}
+	total := bytes.Count(packages, []byte("\n"))
+	var compiled atomic.Int64
+	report := func() {
+		b.progress(fmt.Sprintf("%d of at most %d packages compiled, %s", compiled.Load(), total, time.Since(started).Round(time.Second)))
+	}
+	stop := every(5*time.Second, report)
+	defer stop()
+	// -v names each package once it is compiled; what Go's own cache holds is
+	// not named, hence "at most".
+	_, err = b.run(ctx, work, func(string) { compiled.Add(1) },
+		"build", "-v", "-trimpath", "-ldflags", "-s -w"+b.ldflags, "-o", "binary.tmp", ".")
+	if err != nil {
+		return err
+	}
+	stop()
+	if err := os.Rename(filepath.Join(work, "binary.tmp"), path); err != nil {
+		return err
+	}
+	b.progress(fmt.Sprintf("done in %s", time.Since(started).Round(time.Second)))
+	return nil
+}
+
+// run runs the Go tool in the module's folder; line gets each line of its
+// standard error.
+func (b builder) run(ctx context.Context, dir string, line func(string), args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, b.goTool, args...)
+	cmd.Dir = dir
+	// The checkout that this may run in must not bear on the module: no
+	// workspace, no vendoring, no cgo (kine then takes the pure Go SQLite).
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	stderr := &lines{each: line}
+	var stdout bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if strings.Contains(stderr.tail(), "no space left on device") {
+			return nil, fmt.Errorf("%w: a first build needs about 6 GB in Go's caches (see: go env GOCACHE GOMODCACHE); free some, or point them elsewhere", ErrDiskFull)
+		}
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.tail())
+	}
+	return stdout.Bytes(), nil
+}
+
+// lines hands on complete lines and remembers the last ones.
+type lines struct {
+	each    func(string)
+	partial []byte
+	last    []string
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	scanner := bufio.NewReader(io.MultiReader(bytes.NewReader(l.partial), bytes.NewReader(p)))
+	for {
+		text, err := scanner.ReadString('\n')
+		if err != nil {
+			l.partial = []byte(text)
+			return len(p), nil
+		}
+		text = strings.TrimRight(text, "\n")
+		if l.each != nil {
+			l.each(text)
+		}
+		l.last = append(l.last, text)
+		if len(l.last) > 20 {
+			l.last = l.last[1:]
+		}
+	}
+}
+
+func (l *lines) tail() string { return strings.Join(append(l.last, string(l.partial)), "\n") }
+
+// every calls f each interval until the returned function is called.
+func every(interval time.Duration, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				f()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
