@@ -1,0 +1,371 @@
+package suc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+)
+
+// FieldManager is the name under which [Apply] owns fields.
+const FieldManager = "k3sladder"
+
+// Resource is the API of Plans.
+var Resource = schema.GroupVersionResource{Group: Group, Version: "v1", Resource: "plans"}
+
+var (
+	crdResource       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
+
+// ErrNoCRD: the cluster does not know Plans, and no CRD was given to install.
+var ErrNoCRD = errors.New("the cluster has no CRD " + CRDName)
+
+// ApplyOptions say what [Apply] brings into the cluster.
+type ApplyOptions struct {
+	// CRD is a YAML file with the CustomResourceDefinition, such as the one at
+	// [OfficialCRDURL] or [CRD]. It is installed only where the cluster has
+	// none: an existing one belongs to the controller that runs there. Nil: the
+	// cluster must have it.
+	CRD []byte
+	// Controller is a YAML file with the controller's manifest, such as the one
+	// at [OfficialManifestURL]. Nil: no controller is installed.
+	Controller []byte
+	// Plans to apply, in this order. Their namespaces are made where they are
+	// absent.
+	Plans []*Plan
+	// FieldManager owns the applied fields. Empty: [FieldManager].
+	FieldManager string
+	// Force takes over fields that another manager owns. Without it such a
+	// field is a conflict error that names the manager.
+	Force bool
+	// DryRun asks the API server to check everything and to keep nothing.
+	DryRun bool
+	// Timeout is how long to wait until the CRD is established. Zero: a minute.
+	Timeout time.Duration
+}
+
+// Applied is one object that [Apply] sent.
+type Applied struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Action is created, configured, unchanged, kept (it was there and is not
+	// ours) or unchecked (a dry run could not send it, see Note).
+	Action string `json:"action"`
+	Note   string `json:"note,omitempty"`
+}
+
+// ApplyResult lists what [Apply] did, in order.
+type ApplyResult struct {
+	DryRun  bool      `json:"dryRun,omitempty"`
+	Objects []Applied `json:"objects"`
+}
+
+// String is one line an object, as kubectl apply prints them.
+func (r *ApplyResult) String() string {
+	var b bytes.Buffer
+	_ = r.WriteText(&b)
+	return b.String()
+}
+
+// WriteText writes what String gives.
+func (r *ApplyResult) WriteText(w io.Writer) error {
+	for _, o := range r.Objects {
+		name := o.Name
+		if o.Namespace != "" {
+			name = o.Namespace + "/" + name
+		}
+		line := fmt.Sprintf("%s %s %s", o.Kind, name, o.Action)
+		if r.DryRun {
+			line += " (dry run)"
+		}
+		if o.Note != "" {
+			line += ": " + o.Note
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply brings Plans into a cluster by server-side apply: the CRD first, until
+// it is established, then the controller, the namespaces and the Plans. It
+// stops at the first error and says in its result what was done before.
+//
+// It does not wait for the Plans to run; see [Watch].
+func Apply(ctx context.Context, client dynamic.Interface, opts ApplyOptions) (*ApplyResult, error) {
+	a := &applier{client: client, opts: opts, result: &ApplyResult{DryRun: opts.DryRun}}
+	if a.opts.FieldManager == "" {
+		a.opts.FieldManager = FieldManager
+	}
+	if a.opts.Timeout == 0 {
+		a.opts.Timeout = time.Minute
+	}
+	return a.result, a.run(ctx)
+}
+
+type applier struct {
+	client dynamic.Interface
+	opts   ApplyOptions
+	result *ApplyResult
+	// noCRD and the namespaces that map to true are what a dry run would have
+	// made and did not.
+	noCRD      bool
+	namespaces map[string]bool
+}
+
+func (a *applier) run(ctx context.Context) error {
+	controller, err := objects(a.opts.Controller)
+	if err != nil {
+		return fmt.Errorf("the controller's manifest: %w", err)
+	}
+	if err := a.crd(ctx); err != nil {
+		return err
+	}
+	for _, o := range controller {
+		if o.GetKind() == "CustomResourceDefinition" {
+			continue // the CRD has its own rules
+		}
+		if err := a.apply(ctx, guessResource(o), o); err != nil {
+			return err
+		}
+	}
+	for _, p := range a.opts.Plans {
+		if p.Namespace == "" {
+			return fmt.Errorf("plan %s has no namespace: the controller reads only its own, usually %s", p.Name, DefaultNamespace)
+		}
+		if err := a.namespace(ctx, p.Namespace); err != nil {
+			return err
+		}
+		m, err := cleaned(p)
+		if err != nil {
+			return err
+		}
+		o := &unstructured.Unstructured{Object: m}
+		switch {
+		case a.noCRD:
+			a.unchecked(o, "the CRD is not there yet, so the API server cannot judge the Plan")
+		case a.opts.DryRun && a.namespaces[p.Namespace]:
+			a.unchecked(o, "its namespace is not there yet, so the API server cannot judge the Plan")
+		default:
+			if err := a.apply(ctx, Resource, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *applier) unchecked(o *unstructured.Unstructured, why string) {
+	a.result.Objects = append(a.result.Objects, Applied{
+		Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Action: "unchecked", Note: why,
+	})
+}
+
+// crd sees to it that the cluster knows Plans.
+func (a *applier) crd(ctx context.Context) error {
+	have, err := a.client.Resource(crdResource).Get(ctx, CRDName, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		a.result.Objects = append(a.result.Objects, Applied{Kind: "CustomResourceDefinition", Name: CRDName, Action: "kept"})
+		if established(have) == nil {
+			return nil
+		}
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("looking for the CRD: %w", err)
+	case a.opts.CRD == nil:
+		return fmt.Errorf("%w: install the controller first, or give its CRD, for instance %s", ErrNoCRD, OfficialCRDURL)
+	default:
+		o, err := theCRD(a.opts.CRD)
+		if err != nil {
+			return err
+		}
+		if err := a.apply(ctx, crdResource, o); err != nil {
+			return err
+		}
+		if a.opts.DryRun {
+			a.noCRD = true
+			return nil
+		}
+	}
+	return a.awaitCRD(ctx)
+}
+
+// awaitCRD waits until the CRD is established and Plans can be listed, which
+// comes a little later.
+func (a *applier) awaitCRD(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, a.opts.Timeout, true, func(ctx context.Context) (bool, error) {
+		o, err := a.client.Resource(crdResource).Get(ctx, CRDName, metav1.GetOptions{})
+		if err != nil {
+			last = err
+			return false, nil
+		}
+		if last = established(o); last != nil {
+			return false, nil
+		}
+		_, last = a.client.Resource(Resource).List(ctx, metav1.ListOptions{Limit: 1})
+		return last == nil, nil
+	})
+	if err != nil {
+		if ctx.Err() == nil && last != nil {
+			err = last
+		}
+		return fmt.Errorf("waiting %s for the CRD %s to be established: %w", a.opts.Timeout, CRDName, err)
+	}
+	return nil
+}
+
+// established is nil for a CRD that the API server serves.
+func established(crd *unstructured.Unstructured) error {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		c, ok := c.(map[string]any)
+		if !ok {
+			continue
+		}
+		switch {
+		case c["type"] == "NamesAccepted" && c["status"] == "False":
+			return fmt.Errorf("its names are taken: %v", c["message"])
+		case c["type"] == "Established" && c["status"] == "True":
+			return nil
+		}
+	}
+	return errors.New("the API server has not established it yet")
+}
+
+// namespace makes the namespace where it is absent. The label lets the Jobs
+// run, which are privileged, where Pod security is enforced by default; the
+// controller's manifest has it too.
+func (a *applier) namespace(ctx context.Context, name string) error {
+	if _, done := a.namespaces[name]; done {
+		return nil
+	}
+	if a.namespaces == nil {
+		a.namespaces = map[string]bool{}
+	}
+	_, err := a.client.Resource(namespaceResource).Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		a.namespaces[name] = false
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("looking for namespace %s: %w", name, err)
+	}
+	a.namespaces[name] = true
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{
+			"name":   name,
+			"labels": map[string]any{"pod-security.kubernetes.io/enforce": "privileged"},
+		},
+	}}
+	return a.apply(ctx, namespaceResource, o)
+}
+
+func (a *applier) apply(ctx context.Context, gvr schema.GroupVersionResource, o *unstructured.Unstructured) error {
+	var r dynamic.ResourceInterface = a.client.Resource(gvr)
+	if ns := o.GetNamespace(); ns != "" {
+		r = a.client.Resource(gvr).Namespace(ns)
+	}
+	done := Applied{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	what := o.GetKind() + " " + o.GetName()
+	before, err := r.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("looking for %s: %w", what, err)
+	}
+	existed := err == nil
+	opts := metav1.ApplyOptions{FieldManager: a.opts.FieldManager, Force: a.opts.Force}
+	if a.opts.DryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	after, err := r.Apply(ctx, o.GetName(), o, opts)
+	if err != nil {
+		if apierrors.IsConflict(err) {
+			return fmt.Errorf("applying %s: %w; take the fields over with force, or leave them to their manager", what, err)
+		}
+		return fmt.Errorf("applying %s: %w", what, err)
+	}
+	switch {
+	case !existed:
+		done.Action = "created"
+	case same(before, after):
+		done.Action = "unchanged"
+	default:
+		done.Action = "configured"
+	}
+	a.result.Objects = append(a.result.Objects, done)
+	return nil
+}
+
+// same compares what an object says; a dry run leaves the resource version as
+// it is whatever it would change.
+func same(a, b *unstructured.Unstructured) bool {
+	bare := func(o *unstructured.Unstructured) map[string]any {
+		o = o.DeepCopy()
+		for _, f := range []string{"managedFields", "resourceVersion", "generation"} {
+			unstructured.RemoveNestedField(o.Object, "metadata", f)
+		}
+		return o.Object
+	}
+	return equality.Semantic.DeepEqual(bare(a), bare(b))
+}
+
+// objects reads the Kubernetes objects of a YAML file.
+func objects(data []byte) ([]*unstructured.Unstructured, error) {
+	dec := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	var out []*unstructured.Unstructured
+	for {
+		var m map[string]any
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(m) == 0 {
+			continue
+		}
+		o := &unstructured.Unstructured{Object: m}
+		if o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "" {
+			return nil, fmt.Errorf("document %d has no kind, apiVersion or name", len(out)+1)
+		}
+		out = append(out, o)
+	}
+}
+
+// theCRD is the definition of Plans among the objects of a file.
+func theCRD(data []byte) (*unstructured.Unstructured, error) {
+	all, err := objects(data)
+	if err != nil {
+		return nil, fmt.Errorf("the CRD file: %w", err)
+	}
+	for _, o := range all {
+		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == CRDName {
+			unstructured.RemoveNestedField(o.Object, "status")
+			unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("the CRD file holds no CustomResourceDefinition %s: the official one is at %s", CRDName, OfficialCRDURL)
+}
+
+// guessResource names the resource of a kind; the controller's manifest holds
+// only kinds whose plural is regular.
+func guessResource(o *unstructured.Unstructured) schema.GroupVersionResource {
+	gvr, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	return gvr
+}
