@@ -1,0 +1,161 @@
+package channels
+
+import (
+	"slices"
+
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+// graph is the releases between where a cluster is and where it shall go, and
+// the rules that say which steps between them are possible.
+type graph struct {
+	// places in ascending order; the first is where the cluster is.
+	places []place
+	rules  []*Constraint
+}
+
+// newGraph gathers what the table and the catalog know above from, up to the
+// newest release of to's minor. Prereleases are left out unless they are to.
+func newGraph(t *table, from, to skew.Version, catalog *Catalog, facts Facts) *graph {
+	g := (&graph{}).under(facts)
+	candidate := func(v skew.Version) bool {
+		return from.Less(v) && v.Minor().Compare(to.Minor()) <= 0 && v.Distribution() == from.Distribution() &&
+			(v.Prerelease() == "" || v == to)
+	}
+	var versions []skew.Version
+	start, _ := t.find(from)
+	for i := start; i < len(t.releases) && t.releases[i].Version.Minor().Compare(to.Minor()) <= 0; i++ {
+		if v := t.releases[i].Version; candidate(v) {
+			versions = append(versions, v)
+		}
+	}
+	fromTable := len(versions)
+	if candidate(to) {
+		versions = append(versions, to)
+	}
+	if catalog != nil {
+		for _, ch := range catalog.Channels {
+			if candidate(ch.Latest) {
+				versions = append(versions, ch.Latest)
+			}
+		}
+	}
+	if len(versions) > fromTable {
+		slices.SortFunc(versions, skew.Compare)
+		versions = slices.Compact(versions)
+	}
+	g.places = make([]place, 0, len(versions)+1)
+	g.places = append(g.places, t.place(from))
+	for _, v := range versions {
+		g.places = append(g.places, t.place(v))
+	}
+	return g
+}
+
+// under is g with the rules that bind a cluster with these facts.
+func (g *graph) under(facts Facts) *graph {
+	h := &graph{places: g.places}
+	for i := range constraints {
+		if constraints[i].binds(facts) {
+			h.rules = append(h.rules, &constraints[i])
+		}
+	}
+	return h
+}
+
+// without is g with fewer rules.
+func (g *graph) without(drop ...*Constraint) *graph {
+	h := &graph{places: g.places}
+	for _, r := range g.rules {
+		if !slices.Contains(drop, r) {
+			h.rules = append(h.rules, r)
+		}
+	}
+	return h
+}
+
+// index is where v stands in g.places, or -1.
+func (g *graph) index(v skew.Version) int {
+	i, ok := slices.BinarySearchFunc(g.places, v, func(p place, v skew.Version) int { return skew.Compare(p.version, v) })
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// minorStep reports whether b is above a by at most one minor.
+func minorStep(a, b *place) bool {
+	m, n := a.version.Minor(), b.version.Minor()
+	return m == n || m.Next() == n
+}
+
+// allows reports whether every rule lets the cluster step from a to b.
+func (g *graph) allows(a, b *place, last bool) bool {
+	if !minorStep(a, b) {
+		return false
+	}
+	for _, r := range g.rules {
+		if r.judge(a, b, last) == forbidden {
+			return false
+		}
+	}
+	return true
+}
+
+// blocker is the first rule that forbids the step from a to b.
+func (g *graph) blocker(a, b *place, last bool) *Constraint {
+	for _, r := range g.rules {
+		if r.judge(a, b, last) == forbidden {
+			return r
+		}
+	}
+	return nil
+}
+
+// unreached marks a place that no path leads to.
+const unreached = -1
+
+// distances counts the fewest steps from the first place to every other one;
+// target (an index, or -1) is where the ladder ends.
+func (g *graph) distances(target int) []int {
+	dist := make([]int, len(g.places))
+	for i := range dist {
+		dist[i] = unreached
+	}
+	dist[0] = 0
+	frontier, next := []int{0}, []int(nil)
+	for d := 1; len(frontier) > 0; d++ {
+		next = next[:0]
+		for _, i := range frontier {
+			for j := i + 1; j < len(g.places) && minorStep(&g.places[i], &g.places[j]); j++ {
+				if dist[j] == unreached && g.allows(&g.places[i], &g.places[j], j == target) {
+					dist[j] = d
+					next = append(next, j)
+				}
+			}
+		}
+		frontier, next = next, frontier
+	}
+	return dist
+}
+
+// path is the way from the first place to target with the fewest rungs; among
+// those, going backwards from the target, the one whose rungs are the newest.
+// It gives the places after the first, or nil when there is none.
+func (g *graph) path(target int) []int {
+	dist := g.distances(target)
+	if dist[target] == unreached {
+		return nil
+	}
+	rungs := make([]int, dist[target])
+	for j, d := target, dist[target]; d > 0; d-- {
+		rungs[d-1] = j
+		for i := j - 1; i >= 0; i-- {
+			if dist[i] == d-1 && g.allows(&g.places[i], &g.places[j], j == target) {
+				j = i
+				break
+			}
+		}
+	}
+	return rungs
+}
