@@ -26,8 +26,8 @@ var ErrNoGo = errors.New("the practice cluster is built with the Go toolchain, a
 // ErrDiskFull means that a file system filled up.
 var ErrDiskFull = errors.New("no space left on the device")
 
-// Build makes the binaries that a cluster starting on version needs, and gives
-// the folder that holds each. What was built before is taken from the cache.
+// Build makes the binaries that clusters at versions need, so that a later New
+// or Upgrade does not have to. What was built before is taken from the cache.
 func Build(ctx context.Context, versions []string, progress func(string)) error {
 	_, err := build(ctx, versions, progress)
 	return err
@@ -35,9 +35,7 @@ func Build(ctx context.Context, versions []string, progress func(string)) error 
 
 // build gives the path of each component's binary by name.
 func build(ctx context.Context, versions []string, progress func(string)) (map[string]string, error) {
-	if progress == nil {
-		progress = func(string) {}
-	}
+	progress = serialised(progress)
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, ErrNoGo

@@ -68,9 +68,7 @@ const readyTimeout = 3 * time.Minute
 // New starts a cluster and waits until it takes Pods. The caller must Close
 // it; the cluster also ends with this process.
 func New(ctx context.Context, opts Options) (*Cluster, error) {
-	if opts.Progress == nil {
-		opts.Progress = func(string) {}
-	}
+	opts.Progress = serialised(opts.Progress)
 	if opts.Version == "" {
 		opts.Version = From
 	}

@@ -1,0 +1,219 @@
+package practice
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNotRunning means that no cluster left running by Up lives in a folder.
+var ErrNotRunning = errors.New("no practice cluster runs there")
+
+// Running describes a cluster that outlives the program that started it.
+type Running struct {
+	Dir        string `json:"dir"`
+	DataDir    string `json:"dataDir"`
+	Kubeconfig string `json:"kubeconfig"`
+	Version    string `json:"version"`
+}
+
+// DefaultDir is where "make practice-up" keeps its cluster:
+// k3sladder/cluster in the user's cache folder.
+func DefaultDir() (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(cache), "cluster"), nil
+}
+
+func socketIn(dir string) string { return filepath.Join(dir, "control.sock") }
+
+// Serve starts a cluster in opts.Dir and keeps it until ctx is done or Down is
+// called. Progress and failures while starting go to the callers of Up, through
+// log.
+func Serve(ctx context.Context, opts Options) (err error) {
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return diskError(err, opts.Dir)
+	}
+	c, err := New(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	_ = os.Remove(socketIn(opts.Dir))
+	listener, err := net.Listen("unix", socketIn(opts.Dir))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := &http.Server{Handler: c.control(ctx, cancel)}
+	stopped := context.AfterFunc(ctx, func() { _ = server.Shutdown(context.Background()) })
+	defer stopped()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// control answers Status, UpgradeRunning and Down.
+func (c *Cluster) control(ctx context.Context, down func()) http.Handler {
+	mux := http.NewServeMux()
+	status := func(w http.ResponseWriter) {
+		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version()})
+	}
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { status(w) })
+	mux.HandleFunc("POST /upgrade", func(w http.ResponseWriter, r *http.Request) {
+		if err := c.Upgrade(ctx, r.URL.Query().Get("version")); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		status(w)
+	})
+	mux.HandleFunc("POST /down", func(w http.ResponseWriter, _ *http.Request) {
+		status(w)
+		down()
+	})
+	return mux
+}
+
+func call(ctx context.Context, dir, method, path string) (*Running, error) {
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socketIn(dir))
+		},
+	}}
+	request, err := http.NewRequestWithContext(ctx, method, "http://practice"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s); start one with: make practice-up", ErrNotRunning, dir)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(strings.TrimSpace(string(body)))
+	}
+	running := &Running{}
+	return running, json.Unmarshal(body, running)
+}
+
+// Status describes the cluster that runs in dir; ErrNotRunning if none does.
+func Status(ctx context.Context, dir string) (*Running, error) {
+	return call(ctx, dir, http.MethodGet, "/status")
+}
+
+// UpgradeRunning takes the cluster that runs in dir to version.
+func UpgradeRunning(ctx context.Context, dir, version string) (*Running, error) {
+	return call(ctx, dir, http.MethodPost, "/upgrade?version="+strings.ReplaceAll(version, "+", "%2B"))
+}
+
+// Down ends the cluster that runs in dir and removes the folder.
+func Down(ctx context.Context, dir string) error {
+	if _, err := call(ctx, dir, http.MethodPost, "/down"); err != nil {
+		return err
+	}
+	err := wait(ctx, "the cluster to end", nil, func(ctx context.Context) error {
+		if _, err := os.Stat(socketIn(dir)); err == nil {
+			return errors.New("its socket is still there")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The socket goes first, the processes right after it: the datastore's
+	// socket is the last file that a running process holds.
+	for range 3 {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+		time.Sleep(time.Second)
+	}
+	return err
+}
+
+// Up starts a cluster in dir that outlives this program: it runs command, whose
+// main must call Serve with the same dir, in a session of its own, and waits
+// until the cluster is there. What command prints goes to progress, a line at a
+// time. A cluster that already runs in dir is left as it is.
+func Up(ctx context.Context, dir string, command []string, progress func(string)) (*Running, error) {
+	if running, err := Status(ctx, dir); err == nil {
+		return running, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, diskError(err, dir)
+	}
+	log, err := os.Create(filepath.Join(dir, "practice.log"))
+	if err != nil {
+		return nil, diskError(err, dir)
+	}
+	defer log.Close()
+	said, err := os.Open(log.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer said.Close()
+	daemon := exec.Command(command[0], command[1:]...)
+	daemon.Stdout, daemon.Stderr = log, log
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := daemon.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- daemon.Wait() }()
+	follow := &lines{each: progress}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		news, err := io.ReadAll(said)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = io.Copy(follow, bytes.NewReader(news))
+		if running, err := Status(ctx, dir); err == nil {
+			return running, nil
+		}
+		select {
+		case <-ctx.Done():
+			_ = daemon.Process.Signal(syscall.SIGTERM)
+			<-ended
+			return nil, ctx.Err()
+		case err := <-ended:
+			return nil, fmt.Errorf("the cluster ended while starting (%w):\n%s", err, follow.tail())
+		case <-tick.C:
+		}
+	}
+}
+
+// serialised gives progress one caller at a time.
+func serialised(progress func(string)) func(string) {
+	if progress == nil {
+		return func(string) {}
+	}
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(line)
+	}
+}
