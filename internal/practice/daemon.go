@@ -27,6 +27,7 @@ type Running struct {
 	DataDir    string `json:"dataDir"`
 	Kubeconfig string `json:"kubeconfig"`
 	Version    string `json:"version"`
+	PID        int    `json:"pid"`
 }
 
 // DefaultDir is where "make practice-up" keeps its cluster:
@@ -73,7 +74,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 func (c *Cluster) control(ctx context.Context, down func()) http.Handler {
 	mux := http.NewServeMux()
 	status := func(w http.ResponseWriter) {
-		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version()})
+		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid()})
 	}
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { status(w) })
 	mux.HandleFunc("POST /upgrade", func(w http.ResponseWriter, r *http.Request) {
@@ -129,27 +130,20 @@ func UpgradeRunning(ctx context.Context, dir, version string) (*Running, error) 
 
 // Down ends the cluster that runs in dir and removes the folder.
 func Down(ctx context.Context, dir string) error {
-	if _, err := call(ctx, dir, http.MethodPost, "/down"); err != nil {
+	running, err := call(ctx, dir, http.MethodPost, "/down")
+	if err != nil {
 		return err
 	}
-	err := wait(ctx, "the cluster to end", nil, func(ctx context.Context) error {
-		if _, err := os.Stat(socketIn(dir)); err == nil {
-			return errors.New("its socket is still there")
+	err = wait(ctx, "the cluster to end", nil, func(context.Context) error {
+		if syscall.Kill(running.PID, 0) == nil {
+			return fmt.Errorf("process %d still runs", running.PID)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	// The socket goes first, the processes right after it: the datastore's
-	// socket is the last file that a running process holds.
-	for range 3 {
-		if err = os.RemoveAll(dir); err == nil {
-			return nil
-		}
-		time.Sleep(time.Second)
-	}
-	return err
+	return os.RemoveAll(dir)
 }
 
 // Up starts a cluster in dir that outlives this program: it runs command, whose
