@@ -1,0 +1,367 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// DefaultDataDir is where k3s keeps its data (https://docs.k3s.io/cli/server).
+const DefaultDataDir = "/var/lib/rancher/k3s"
+
+// host is what the machine's files outside the data directory say about k3s.
+type host struct {
+	root  string            // of the machine's file system, "/" or where it is mounted
+	files []string          // those that exist, absolute, root included
+	flags map[string]string // k3s's flags without dashes, by name
+	from  map[string]string // the file that set each
+	own   bool              // the files are known to be about this data directory
+}
+
+// Where k3s and its install script keep what they need again
+// (https://docs.k3s.io/installation/configuration, https://get.k3s.io).
+const (
+	configFile   = "/etc/rancher/k3s/config.yaml"
+	nodePassword = "/etc/rancher/node/password"
+)
+
+var (
+	serviceFiles = []string{
+		"/etc/systemd/system/k3s.service",
+		"/usr/local/lib/systemd/system/k3s.service",
+		"/etc/init.d/k3s",
+	}
+	// The agent's unit is read to recognise an agent.
+	agentFiles = []string{"/etc/systemd/system/k3s-agent.service"}
+	envFiles   = []string{
+		"/etc/systemd/system/k3s.service.env",
+		"/usr/local/lib/systemd/system/k3s.service.env",
+		"/etc/rancher/k3s/k3s.env",
+		"/etc/default/k3s",
+		"/etc/sysconfig/k3s",
+	}
+)
+
+// hostRoot guesses where the file system is mounted that dataDir belongs to.
+func hostRoot(dataDir string) string {
+	if root, ok := strings.CutSuffix(filepath.Clean(dataDir), DefaultDataDir); ok && root != "" {
+		return root
+	}
+	return "/"
+}
+
+// readHost reads the configuration in k3s's order of precedence, last wins:
+// config.yaml, the files of config.yaml.d by name, the environment, the
+// arguments of the service.
+//
+// config names k3s's configuration file instead of the usual place; then the
+// files are taken to be about dataDir whatever else is on the machine. A
+// config.yaml in dataDir itself counts too, with the lowest precedence.
+func readHost(root, config, dataDir string) (*host, error) {
+	h := &host{root: root, flags: map[string]string{}, from: map[string]string{}}
+	env, args := map[string]string{}, map[string]string{}
+	envFrom, argsFrom := map[string]string{}, map[string]string{}
+	for _, name := range envFiles {
+		b, err := h.read(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range parseEnv(b) {
+			env[k], envFrom[k] = v, filepath.Join(root, name)
+		}
+	}
+	for _, name := range serviceFiles {
+		b, err := h.read(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range parseEnvironmentLines(b) {
+			env[k], envFrom[k] = v, filepath.Join(root, name)
+		}
+		for k, v := range parseArgs(b) {
+			args[k], argsFrom[k] = v, filepath.Join(root, name)
+		}
+	}
+	for _, dropIn := range glob(filepath.Join(root, "/etc/systemd/system/k3s.service.d/*.conf")) {
+		b, err := h.read(dropIn)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range parseEnvironmentLines(b) {
+			env[k], envFrom[k] = v, dropIn
+		}
+		for k, v := range parseArgs(b) {
+			args[k], argsFrom[k] = v, dropIn
+		}
+	}
+
+	main := configFile
+	if config != "" {
+		h.own = true
+	}
+	for _, from := range []struct{ values, where map[string]string }{{env, envFrom}, {args, argsFrom}} {
+		for _, key := range []string{"K3S_CONFIG_FILE", "config"} {
+			if v := from.values[key]; v != "" {
+				main = v
+			}
+		}
+	}
+	mainPath := filepath.Join(root, main)
+	if config != "" {
+		mainPath = config
+	}
+	ownPath := filepath.Join(dataDir, "config.yaml")
+	if !exists(mainPath) && exists(ownPath) {
+		h.own = true
+	}
+	for _, path := range []string{ownPath, mainPath} {
+		for _, path := range append([]string{path}, glob(path+".d/*.yaml")...) {
+			if err := h.readConfig(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for k, v := range env {
+		if flag, ok := strings.CutPrefix(k, "K3S_"); ok && v != "" {
+			flag = strings.ToLower(strings.ReplaceAll(flag, "_", "-"))
+			if flag == "url" {
+				flag = "server"
+			}
+			h.set(flag, v, envFrom[k])
+		}
+	}
+	for k, v := range args {
+		h.set(k, v, argsFrom[k])
+	}
+	for _, name := range []string{nodePassword, "/etc/rancher/k3s/registries.yaml"} {
+		h.note(filepath.Join(root, name))
+	}
+	slices.Sort(h.files)
+	return h, nil
+}
+
+func (h *host) set(flag, value, path string) { h.flags[flag], h.from[flag] = value, path }
+
+func (h *host) readConfig(path string) error {
+	b, err := h.read(path)
+	if err != nil {
+		return err
+	}
+	values, err := parseConfig(b)
+	if err != nil {
+		return fail("read", path, err, "k3s cannot read it either")
+	}
+	for k, v := range values {
+		h.set(k, v, path)
+	}
+	return nil
+}
+
+func (h *host) note(path string) {
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && !slices.Contains(h.files, path) {
+		h.files = append(h.files, path)
+	}
+}
+
+// read gives a file's content, nothing when it is absent, and remembers it.
+func (h *host) read(path string) ([]byte, error) {
+	b, err := readBounded(path, 1<<20)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fail("read", path, err, "it may say that k3s uses another datastore; run as root")
+	}
+	h.note(path)
+	return b, nil
+}
+
+// glob gives the files that match the last element of pattern. Unlike
+// filepath.Glob it takes the folder literally.
+func glob(pattern string) []string {
+	dir, last := filepath.Split(pattern)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match(last, e.Name()); ok {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// belongsTo says whether these files are about the k3s that uses dataDir.
+func (h *host) belongsTo(dataDir string) bool {
+	if h.own {
+		return true
+	}
+	if named := h.flags["data-dir"]; named != "" {
+		return samePath(filepath.Join(h.root, named), dataDir)
+	}
+	standard := filepath.Join(h.root, DefaultDataDir)
+	if samePath(standard, dataDir) {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(standard, "server"))
+	return err != nil // the standard place is not in use, so nothing else claims them
+}
+
+func samePath(a, b string) bool {
+	if ra, err := filepath.EvalSymlinks(a); err == nil {
+		a = ra
+	}
+	if rb, err := filepath.EvalSymlinks(b); err == nil {
+		b = rb
+	}
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return errA == nil && errB == nil && a == b
+}
+
+// parseConfig reads k3s's YAML: flags without dashes; a key with + appends to
+// a list, which none of the flags read here is.
+func parseConfig(b []byte) (map[string]string, error) {
+	var raw map[string]any
+	if err := yaml.Unmarshal(b, &raw); err != nil {
+		// The parser's message may quote a value.
+		return nil, errors.New("not a YAML mapping")
+	}
+	values := map[string]string{}
+	for k, v := range raw {
+		switch v := v.(type) {
+		case string:
+			values[strings.TrimSuffix(k, "+")] = v
+		case bool, int, float64:
+			values[strings.TrimSuffix(k, "+")] = fmt.Sprint(v)
+		}
+	}
+	return values, nil
+}
+
+// parseEnv reads lines of NAME=value, with or without export and quotes.
+func parseEnv(b []byte) map[string]string {
+	values := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		line = strings.TrimPrefix(line, "export ")
+		k, v, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		values[strings.TrimSpace(k)] = unquote(strings.TrimSpace(v))
+	}
+	return values
+}
+
+// parseEnvironmentLines reads the Environment= lines of a systemd unit.
+func parseEnvironmentLines(b []byte) map[string]string {
+	values := map[string]string{}
+	for _, line := range strings.Split(joinContinued(string(b)), "\n") {
+		assignments, ok := strings.CutPrefix(strings.TrimSpace(line), "Environment=")
+		if !ok {
+			continue
+		}
+		for _, word := range words(assignments) {
+			if k, v, ok := strings.Cut(word, "="); ok {
+				values[k] = v
+			}
+		}
+	}
+	return values
+}
+
+// parseArgs reads k3s's flags out of a unit's ExecStart or an init script's
+// command_args, as the install script writes them.
+func parseArgs(b []byte) map[string]string {
+	values := map[string]string{}
+	for _, line := range strings.Split(joinContinued(string(b)), "\n") {
+		line = strings.TrimSpace(line)
+		command, ok := strings.CutPrefix(line, "ExecStart=")
+		if !ok {
+			if command, ok = strings.CutPrefix(line, "command_args="); !ok {
+				continue
+			}
+			command = unquote(command)
+		}
+		list := words(command)
+		for i := 0; i < len(list); i++ {
+			flag := strings.TrimLeft(list[i], "-")
+			if flag == list[i] || flag == "" {
+				continue
+			}
+			name, value, ok := strings.Cut(flag, "=")
+			if !ok {
+				value = "true"
+				if i+1 < len(list) && !strings.HasPrefix(list[i+1], "-") {
+					value = list[i+1]
+					i++
+				}
+			}
+			switch name {
+			case "d":
+				name = "data-dir"
+			case "c":
+				name = "config"
+			case "t":
+				name = "token"
+			case "s":
+				name = "server"
+			}
+			values[name] = value
+		}
+	}
+	return values
+}
+
+func joinContinued(s string) string { return strings.ReplaceAll(s, "\\\n", " ") }
+
+// words splits a command line at blanks outside quotes and takes the quotes off.
+func words(s string) []string {
+	var list []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n':
+			if inWord {
+				list = append(list, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if inWord {
+		list = append(list, word.String())
+	}
+	return list
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}

@@ -1,0 +1,134 @@
+package backup_test
+
+import (
+	"bufio"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A process of its own has the database open, as k3s would: SQLite's locks are
+// invisible, and easily lost, inside one process. It is this test binary, which
+// reads commands from its standard input and answers each with a line:
+//
+//	put NAME VALUE    one revision
+//	sql STATEMENT     anything
+//	load HZ           begin to commit that often, until the process ends
+//	count             how many commits of load there were so far
+const writerEnv = "K3SLADDER_TEST_WRITER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerEnv); path != "" {
+		if err := serveWriter(path, os.Stdin, os.Stdout); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func serveWriter(path string, in io.Reader, out io.Writer) error {
+	var t writerT
+	db := openKine(&t, path)
+	db.SetMaxOpenConns(1)
+	loaded := make(chan int64, 1)
+	loaded <- 0
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		verb, rest, _ := strings.Cut(lines.Text(), " ")
+		var err error
+		answer := "ok"
+		switch verb {
+		case "put":
+			name, value, _ := strings.Cut(rest, " ")
+			putRow(&t, db, name, value)
+		case "sql":
+			_, err = db.Exec(rest)
+		case "load":
+			var hz int
+			fmt.Sscan(rest, &hz)
+			go load(db, hz, loaded)
+		case "count":
+			n := <-loaded
+			loaded <- n
+			answer = fmt.Sprint(n)
+		}
+		if err == nil {
+			err = t.err
+		}
+		if err != nil {
+			answer = "error: " + err.Error()
+		}
+		fmt.Fprintln(out, answer)
+	}
+	return lines.Err()
+}
+
+func load(db *sql.DB, hz int, loaded chan int64) {
+	var t writerT
+	for i := 0; ; i++ {
+		putRow(&t, db, fmt.Sprintf("/registry/leases/load/l%03d", i%200), strings.Repeat("y", 900))
+		loaded <- <-loaded + 1
+		time.Sleep(time.Second / time.Duration(hz))
+	}
+}
+
+// writerT is a testing.TB for a process that is no test.
+type writerT struct {
+	testing.TB
+	err error
+}
+
+func (t *writerT) Helper()           {}
+func (t *writerT) Cleanup(func())    {}
+func (t *writerT) Fatal(args ...any) { t.err = fmt.Errorf("%v", args) }
+
+type writer struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startWriter starts the process and has it open the database.
+func startWriter(t testing.TB, path string) *writer {
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	w := &writer{t: t, cmd: exec.Command(exe)}
+	w.cmd.Env = append(os.Environ(), writerEnv+"="+path)
+	w.in, err = w.cmd.StdinPipe()
+	must(t, err)
+	stdout, err := w.cmd.StdoutPipe()
+	must(t, err)
+	w.out = bufio.NewReader(stdout)
+	must(t, w.cmd.Start())
+	t.Cleanup(w.kill)
+	w.do("sql SELECT 1 FROM kine")
+	return w
+}
+
+func (w *writer) do(command string) string {
+	w.t.Helper()
+	fmt.Fprintln(w.in, command)
+	line, err := w.out.ReadString('\n')
+	must(w.t, err)
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "error:") {
+		w.t.Fatal(command, line)
+	}
+	return line
+}
+
+// kill ends the process as a power cut would: the log stays.
+func (w *writer) kill() {
+	w.cmd.Process.Kill()
+	w.cmd.Wait()
+}
