@@ -1,6 +1,9 @@
 package channels
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Datastore is where a cluster keeps its state.
 type Datastore string
@@ -47,6 +50,9 @@ type Facts struct {
 	// Agents: the cluster has agents, nodes that are not servers.
 	Agents   Answer   `json:"agents,omitempty"`
 	Executor Executor `json:"executor,omitempty"`
+	// Traits are what else is known: they decide which notes concern the
+	// cluster, never the path. An entry outweighs what the other fields say.
+	Traits map[Trait]Answer `json:"traits,omitempty"`
 }
 
 // Validate says which fact has a value that is none of the constants here.
@@ -65,6 +71,14 @@ func (f Facts) Validate() error {
 	case ExecutorUnknown, SUC, Script:
 	default:
 		return fmt.Errorf("executor %q is neither suc nor script", f.Executor)
+	}
+	for t, a := range f.Traits {
+		if a != Unknown && a != Yes && a != No {
+			return fmt.Errorf("%s %q is neither yes nor no", t, a)
+		}
+		if !slices.Contains(Traits(), t) {
+			return fmt.Errorf("no note asks for the trait %q", t)
+		}
 	}
 	return nil
 }

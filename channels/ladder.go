@@ -18,6 +18,8 @@ type Climb struct {
 	// Rungs are the releases to install, in this order; the last one is the
 	// target. Empty, never nil, when the cluster is there already.
 	Rungs []Rung `json:"rungs"`
+	// Notes say what to mind on every rung.
+	Notes []Applying `json:"notes,omitempty"`
 	// IfKnown says how the ladder would differ if an unknown fact were known.
 	IfKnown []Alternative `json:"ifKnown,omitempty"`
 	// Origin says where the channels came from ([Catalog.Origin]); empty when
@@ -35,9 +37,41 @@ type Rung struct {
 	// rung, oldest first.
 	Kubelet []skew.Minor `json:"kubelet"`
 	Kubectl []skew.Minor `json:"kubectl"`
+	// Why says what this rung is for: a step, a patch that a later rung needs,
+	// and why it is not the newest patch of its minor where it is not.
+	Why string `json:"why"`
+	// Moves are the packed components that change, by name.
+	Moves []Move `json:"moves,omitempty"`
+	// PointOfNoReturn says from when on there is no way back but a snapshot
+	// taken before; empty where there is no such point.
+	PointOfNoReturn string `json:"pointOfNoReturn,omitempty"`
+	// Notes say what can break on this rung, as far as the facts do not rule it
+	// out. [Rung.Applies] filters them anew.
+	Notes []Applying `json:"notes,omitempty"`
 	// Unchecked says what could not be checked about this rung, because the
 	// release is newer than this module.
 	Unchecked []string `json:"unchecked,omitempty"`
+}
+
+// Move is a component that changes from one release to the next.
+type Move struct {
+	Component string `json:"component"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+}
+
+// Applies says which notes of the rung concern a cluster with these facts.
+// Notes that the facts rule out are gone; a note that hangs on something unknown
+// stays and says on what.
+func (r Rung) Applies(f Facts) []Applying {
+	var as []Applying
+	for _, n := range r.Notes {
+		if a, ok := n.judge(f); ok {
+			a.SafeStartMet = n.safeStart(r.From)
+			as = append(as, a)
+		}
+	}
+	return as
 }
 
 // Alternative is the ladder for one value of a fact that is not known.
@@ -157,9 +191,11 @@ func (t *table) ladder(from, target skew.Version, catalog *Catalog, facts Facts)
 	}
 	at := 0
 	for _, i := range rungs {
-		climb.Rungs = append(climb.Rungs, g.rung(&g.places[at], &g.places[i], i == end))
+		climb.Rungs = append(climb.Rungs, g.rung(at, i, end, facts))
 		at = i
 	}
+	g.explainRungs(climb.Rungs, rungs)
+	climb.Notes = climbNotes(from, facts)
 	climb.IfKnown = g.alternatives(end, facts, rungs)
 	return climb, nil
 }
@@ -195,27 +231,6 @@ func (g *graph) checkMinors(target skew.Version) error {
 		return fmt.Errorf("%w: the way from %s to %s needs a %s release", ErrNoRelease, g.places[0].version, target, have.Next())
 	}
 	return nil
-}
-
-func (g *graph) rung(a, b *place, last bool) Rung {
-	r := Rung{
-		Version:       b.version,
-		From:          a.version,
-		InstallScript: InstallScriptURL(b.version),
-		Kubelet:       skew.Allowed(skew.Kubelet, b.version),
-		Kubectl:       skew.Allowed(skew.Kubectl, b.version),
-	}
-	for _, p := range []*place{a, b} {
-		if !p.exact() {
-			r.Unchecked = append(r.Unchecked, "this module does not know "+p.version.String()+" yet")
-		}
-	}
-	for _, c := range g.rules {
-		if c.judge(a, b, last) == unchecked {
-			r.Unchecked = append(r.Unchecked, c.ID+": "+c.Text)
-		}
-	}
-	return r
 }
 
 // alternatives computes the ladder for every value of every unknown fact and

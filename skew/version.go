@@ -62,6 +62,12 @@ func (v Version) Distribution() string {
 	return name
 }
 
+// Kubernetes is v without its distribution: v1.34.11 for v1.34.11+k3s1.
+func (v Version) Kubernetes() Version {
+	v.build = ""
+	return v
+}
+
 // String is the canonical form: v1.34.11+k3s1, v1.35.0-rc1+k3s1, v1.34.11.
 // Distributions that write a hyphen keep it: v1.32.4-eks-1234.
 func (v Version) String() string { return v.format('+') }
