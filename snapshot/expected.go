@@ -1,0 +1,123 @@
+package snapshot
+
+import "strings"
+
+// An explanation says who makes a difference without being asked, so that it
+// tells nothing about the cluster.
+type explanation struct {
+	why string
+	// source is where that is written down.
+	source string
+	fits   func(w *world, d Difference, a, b item) bool
+}
+
+// explanations in the order in which they are tried.
+var explanations = []explanation{
+	{"the API server keeps these objects itself", "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#auto-reconciliation",
+		func(_ *world, _ Difference, a, b item) bool { return either(a, b).KeptBy == "Kubernetes" }},
+	{"a kubelet's version moves with the server's", "https://docs.k3s.io/upgrades",
+		func(w *world, d Difference, _, _ item) bool {
+			return d.What == Moved && w.moved && (d.Field == "kubelet" || d.Field == "kube-proxy" || d.Field == "container runtime")
+		}},
+	{"came with a packaged add-on that came back", "",
+		func(w *world, d Difference, _, b item) bool {
+			return (d.What == Added || d.What == CameBack) && w.cameWith(b)
+		}},
+	{"went with the add-on that kept it", "",
+		func(w *world, d Difference, a, _ item) bool { return d.What == Missing && w.wentWith(a) }},
+	{"packaged with the server, whose version moved", "https://docs.k3s.io/installation/packaged-components",
+		func(w *world, d Difference, a, b item) bool {
+			switch d.What {
+			case Added, Changed, Missing:
+				return w.moved && w.fromServer(either(a, b))
+			}
+			return false
+		}},
+	{"its owner makes it anew", "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
+		func(w *world, d Difference, a, b item) bool {
+			switch d.What {
+			case Missing, Recreated, Added, Changed:
+				return replaceable(either(a, b)) && w.ownerStays(a, b)
+			}
+			return false
+		}},
+	{"its owner is new", "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
+		func(w *world, d Difference, _, b item) bool {
+			return d.What == Added && b.Owner != nil && w.bUIDs[b.Owner.UID] && !w.aUIDs[b.Owner.UID]
+		}},
+	{"went with its owner, which is listed", "https://kubernetes.io/docs/concepts/architecture/garbage-collection/",
+		func(w *world, d Difference, a, _ item) bool {
+			return d.What == Missing && replaceable(a.Object) && a.Owner != nil && w.aUIDs[a.Owner.UID] && !w.bUIDs[a.Owner.UID]
+		}},
+	{"finished Jobs of this kind delete themselves", "https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/",
+		func(_ *world, d Difference, a, _ item) bool {
+			j, ok := a.body.(*Workload)
+			return d.What == Missing && ok && j.Kind == "Job" && j.Expires
+		}},
+	{"tokens are renewed", "https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
+		func(_ *world, d Difference, a, b item) bool {
+			s, ok := a.body.(*Data)
+			if b.Object != nil {
+				s, ok = b.body.(*Data)
+			}
+			t := ""
+			if ok {
+				t = s.Type
+			}
+			return t == "kubernetes.io/service-account-token" || t == "bootstrap.kubernetes.io/token"
+		}},
+	{"Helm keeps a release's last revisions", "https://helm.sh/docs/helm/helm_upgrade/",
+		func(w *world, d Difference, a, b item) bool { return w.helmRevision(d, a, b) }},
+	{"k3s renews its serving certificate", "https://docs.k3s.io/cli/certificate",
+		func(_ *world, d Difference, _, _ item) bool {
+			return d.What == Changed && d.Kind == "Secret" && d.Namespace == "kube-system" && (d.Name == "k3s-serving" || d.Name == "rke2-serving")
+		}},
+	{"k3s writes the nodes' names into it", "https://docs.k3s.io/networking/networking-services",
+		func(_ *world, d Difference, _, _ item) bool {
+			return d.What == Changed && d.Kind == "ConfigMap" && d.Namespace == "kube-system" && d.Name == "coredns"
+		}},
+	{"the API server keeps it", "https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/",
+		func(_ *world, d Difference, _, _ item) bool {
+			return d.Kind == "ConfigMap" && d.Namespace == "kube-system" && d.What == Changed &&
+				(d.Name == "extension-apiserver-authentication" || d.Name == "kube-apiserver-legacy-service-account-token-tracking")
+		}},
+	{"made in every new namespace", "https://kubernetes.io/docs/concepts/security/service-accounts/#default-service-accounts",
+		func(w *world, d Difference, _, b item) bool {
+			if d.What != Added || !(d.Kind == "ServiceAccount" && d.Name == "default" || d.Kind == "ConfigMap" && d.Name == "kube-root-ca.crt") {
+				return false
+			}
+			_, old := w.a[key{"", "Namespace", "", b.Namespace}]
+			return !old
+		}},
+	{"a password for a new node", "https://docs.k3s.io/architecture#how-agent-node-registration-works",
+		func(w *world, d Difference, _, b item) bool {
+			node, ok := strings.CutSuffix(d.Name, ".node-password.k3s")
+			_, old := w.a[key{"", "Node", "", node}]
+			return ok && d.What == Added && d.Kind == "Secret" && d.Namespace == "kube-system" && !old
+		}},
+	{"ServiceLB makes one for each Service of type LoadBalancer", "https://docs.k3s.io/networking/networking-services#service-load-balancer",
+		func(_ *world, d Difference, _, _ item) bool {
+			return d.What == Added && d.Kind == "DaemonSet" && d.Namespace == "kube-system" && strings.HasPrefix(d.Name, "svclb-")
+		}},
+}
+
+// explain says why a difference does not count, or nothing.
+func (w *world) explain(d Difference, a, b item) string {
+	switch d.What {
+	case Unwell, SetBack, Unreadable:
+		return ""
+	}
+	for _, e := range explanations {
+		if e.fits(w, d, a, b) {
+			return e.why
+		}
+	}
+	return ""
+}
+
+func either(a, b item) *Object {
+	if b.Object != nil {
+		return b.Object
+	}
+	return a.Object
+}
