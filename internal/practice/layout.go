@@ -11,12 +11,14 @@ import (
 	"syscall"
 )
 
-// layout is where things lie. The data directory looks like a k3s server's
+// layout is where things lie. root looks like the file system of a k3s server
 // (https://docs.k3s.io/cli/token, https://docs.k3s.io/datastore/backup-restore),
-// with the two files that k3s keeps under /etc/rancher/k3s inside it.
+// except that the two files of /etc/rancher/k3s lie in the data directory, so
+// that it is whole by itself; /etc/rancher/k3s has links to them.
 type layout struct{ root string }
 
-func (l layout) data() string       { return filepath.Join(l.root, "k3s") }
+func (l layout) data() string       { return filepath.Join(l.root, "var", "lib", "rancher", "k3s") }
+func (l layout) etc() string        { return filepath.Join(l.root, "etc", "rancher", "k3s") }
 func (l layout) server() string     { return filepath.Join(l.data(), "server") }
 func (l layout) tls() string        { return filepath.Join(l.server(), "tls") }
 func (l layout) cred() string       { return filepath.Join(l.server(), "cred") }
@@ -40,9 +42,17 @@ func (l layout) create(caPEM []byte) error {
 	if err := writeNew(l.token(), []byte(token), 0o600); err != nil {
 		return diskError(err, l.root)
 	}
-	err := os.Symlink("token", filepath.Join(l.server(), "node-token"))
-	if err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.MkdirAll(l.etc(), 0o700); err != nil {
 		return diskError(err, l.root)
+	}
+	for link, target := range map[string]string{
+		filepath.Join(l.server(), "node-token"): "token",
+		filepath.Join(l.etc(), "config.yaml"):   l.config(),
+		filepath.Join(l.etc(), "k3s.yaml"):      l.kubeconfig(),
+	} {
+		if err := os.Symlink(target, link); err != nil && !errors.Is(err, os.ErrExist) {
+			return diskError(err, l.root)
+		}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func parent() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	fmt.Println("ready", filepath.Dir(c.DataDir()), strings.TrimPrefix(c.Config().Host, "https://"))
+	fmt.Println("ready", strings.TrimSuffix(c.DataDir(), "/var/lib/rancher/k3s"), strings.TrimPrefix(c.Config().Host, "https://"))
 	select {}
 }
 
