@@ -4,7 +4,7 @@ import "github.com/k3sladder/k3sladder/skew"
 
 // explain says why no path leads to the place target: the smallest set of rules
 // without which one would, where they strike, and the nearest target instead.
-func (g *graph) explain(target int) *PathError {
+func (g *graph) explain(target int, facts Facts) *PathError {
 	e := &PathError{From: g.places[0].version, Target: g.places[target].version}
 	blockers := g.blockers(target)
 	for _, r := range blockers {
@@ -12,6 +12,7 @@ func (g *graph) explain(target int) *PathError {
 	}
 	e.Detail = g.strike(target, blockers)
 	e.Nearest = g.nearest(target)
+	e.IfKnown = g.alternatives(target, facts, nil)
 	return e
 }
 

@@ -101,6 +101,8 @@ type PathError struct {
 	// Nearest is the nearest release to the target that a ladder leads to; zero
 	// when there is none.
 	Nearest skew.Version `json:"nearest,omitzero"`
+	// IfKnown lists the values of unknown facts with which there is a ladder.
+	IfKnown []Alternative `json:"ifKnown,omitempty"`
 }
 
 // Error names the rules and the nearest target.
@@ -119,6 +121,9 @@ func (e *PathError) Error() string {
 	}
 	if !e.Nearest.IsZero() {
 		fmt.Fprintf(&b, "; the nearest target that has one is %s", e.Nearest)
+	}
+	for _, a := range e.IfKnown {
+		fmt.Fprintf(&b, "; with %s %s there is one: %s", a.Fact, a.Value, a.text())
 	}
 	return b.String()
 }
@@ -187,7 +192,7 @@ func (t *table) ladder(from, target skew.Version, catalog *Catalog, facts Facts)
 	end := g.index(target)
 	rungs := g.path(end)
 	if rungs == nil {
-		return nil, g.explain(end)
+		return nil, g.explain(end, facts)
 	}
 	at := 0
 	for _, i := range rungs {

@@ -29,12 +29,7 @@ func (k *KubeFlags) AddFlags(cmd *cobra.Command) { k.ConfigFlags.AddFlags(cmd.Pe
 // Config reads the connection by kubectl's rules ($KUBECONFIG, ~/.kube/config,
 // the flags), then from K3sKubeconfig.
 func (k *KubeFlags) Config() (*rest.Config, error) {
-	cfg, err := k.ToRESTConfig()
-	if clientcmd.IsEmptyConfig(err) && *k.KubeConfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		if _, statErr := os.Stat(K3sKubeconfig); statErr == nil {
-			cfg, err = clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
-		}
-	}
+	cfg, err := k.config()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s)", err, K3sKubeconfig)
 	}
@@ -42,4 +37,23 @@ func (k *KubeFlags) Config() (*rest.Config, error) {
 	// second makes them wait for nothing.
 	cfg.QPS, cfg.Burst = 100, 200
 	return cfg, nil
+}
+
+func (k *KubeFlags) config() (*rest.Config, error) {
+	// Where there is nothing to read, ConfigFlags give http://localhost:8080, which
+	// is never what a k3s user means.
+	raw, err := k.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, err
+	}
+	_, inPod := os.LookupEnv("KUBERNETES_SERVICE_HOST")
+	if len(raw.Clusters) > 0 || *k.APIServer != "" || inPod {
+		return k.ToRESTConfig()
+	}
+	if *k.KubeConfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if _, err := os.Stat(K3sKubeconfig); err == nil {
+			return clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
+		}
+	}
+	return nil, clientcmd.ErrEmptyConfig
 }

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+// options are the flags of ladder and its subcommand.
+type options struct {
+	kube *cli.KubeFlags
+	out  cli.Output
+
+	from, to, channel string
+	source, cache     string
+	datastore         string
+	agents            string
+	executor          string
+	traits            []string
+}
+
+func newCommand() *cobra.Command {
+	o := &options{kube: cli.NewKubeFlags()}
+	cmd := &cobra.Command{
+		Use:   "ladder",
+		Short: "The ladder from a running k3s version to where a channel points",
+		Long: `ladder prints the way from a running k3s (or RKE2) version to a target, one pinned
+release a rung: how to install it, which kubelets and kubectls are allowed on it,
+which components move, what can break, and where there is no way back.
+
+"The newest patch of each minor" is not that way: etcd has obligatory stops, the
+upgrade image refuses releases built earlier than the running one, some releases
+must not be a stop, and servers from 1.32 on hang the Pods of old agents.
+
+Without --from it asks the cluster for its versions, its datastore and its nodes, and
+also says which nodes break the version skew policy now or would on the way.
+
+What is not known (datastore, agents, executor) narrows the ladder to what is safe for
+every value; flags say what you know, and the output says what they would change.
+
+Exit status: 0 there is a ladder, 1 there is none, 2 it could not be decided.`,
+		Example: `  ladder --from v1.31.4+k3s1                        # to where stable points
+  ladder --from v1.31.4+k3s1 --to v1.33.13+k3s2 --datastore etcd
+  ladder                                            # from the version of the cluster
+  ladder --from v1.34.11+k3s1 --channels bundled    # without a network
+  ladder check v1.34.11+k3s1 v1.36.4+k3s1           # is this one step allowed?`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.from, "from", "", "running version (default: ask the cluster)")
+	f.StringVar(&o.to, "to", "", "target version")
+	f.StringVar(&o.channel, "channel", "stable", "target channel")
+	f.StringVar(&o.source, "channels", "",
+		`URL of a channel list, a file that holds one, or "bundled" (default: the distribution's channel server)`)
+	f.StringVar(&o.cache, "cache", "", "folder for the channel server's answers, used when it cannot be reached (default: no cache)")
+	cmd.MarkFlagsMutuallyExclusive("to", "channel")
+	p := cmd.PersistentFlags()
+	p.StringVar(&o.datastore, "datastore", "unknown", "what the servers store in: sqlite, etcd, external, unknown")
+	p.StringVar(&o.agents, "agents", "unknown", "whether there are agents, nodes that are not servers: yes, no, unknown")
+	p.StringVar(&o.executor, "executor", "unknown", "what upgrades: suc (system-upgrade-controller), script, unknown")
+	p.StringArrayVar(&o.traits, "trait", nil, "what else is known, such as docker=no; may be given several times (notes name the traits in -o json)")
+	o.kube.AddFlags(cmd)
+	o.out.AddFlag(cmd, "text", "json", "yaml")
+	cmd.AddCommand(newCheckCommand(o))
+	return cmd
+}
+
+// facts reads the flags.
+func (o *options) facts() (channels.Facts, error) {
+	known := func(s string) string {
+		if s == "unknown" {
+			return ""
+		}
+		return s
+	}
+	f := channels.Facts{
+		Datastore: channels.Datastore(known(o.datastore)),
+		Agents:    channels.Answer(known(o.agents)),
+		Executor:  channels.Executor(known(o.executor)),
+	}
+	for _, t := range o.traits {
+		name, answer, ok := strings.Cut(t, "=")
+		if !ok {
+			return f, fmt.Errorf("--trait %s: write it as NAME=yes or NAME=no", t)
+		}
+		if f.Traits == nil {
+			f.Traits = map[channels.Trait]channels.Answer{}
+		}
+		f.Traits[channels.Trait(name)] = channels.Answer(known(answer))
+	}
+	return f, f.Validate()
+}
+
+// report is what ladder prints: the ladder, and the fleet when a cluster was
+// asked.
+type report struct {
+	*channels.Climb
+	Fleet *fleetReport `json:"fleet,omitempty"`
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	facts, err := o.facts()
+	if err != nil {
+		return err
+	}
+	var seen *sighting
+	var from skew.Version
+	if o.from != "" {
+		if from, err = skew.Parse(o.from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+	} else {
+		if seen, err = o.look(cmd.Context()); err != nil {
+			return err
+		}
+		from, facts = seen.from, seen.complete(facts)
+	}
+	catalog, target, err := o.target(cmd.Context(), from)
+	if err != nil {
+		return err
+	}
+	climb, err := channels.Ladder(from, target, catalog, facts)
+	if err != nil {
+		return o.refuse(cmd.OutOrStdout(), from, target, facts, catalog, err)
+	}
+	r := report{Climb: climb}
+	if seen != nil {
+		r.Fleet = seen.along(climb)
+	}
+	return o.out.Print(cmd.OutOrStdout(), r, func(w io.Writer) error {
+		if err := climb.WriteText(w); err != nil || r.Fleet == nil {
+			return err
+		}
+		return r.Fleet.writeText(w)
+	})
+}
+
+// target reads the channels and finds where the ladder shall end.
+func (o *options) target(ctx context.Context, from skew.Version) (*channels.Catalog, skew.Version, error) {
+	source := o.source
+	if source == "" && from.Distribution() == "rke2" {
+		source = channels.RKE2Server
+	}
+	catalog, err := channels.Read(ctx, source, channels.Options{CacheDir: o.cache, UserAgent: "k3sladder-ladder"})
+	if err != nil {
+		if o.source == "" {
+			err = fmt.Errorf("%w; without a network try --channels bundled, or --channels FILE with a saved list", err)
+		}
+		return nil, skew.Version{}, err
+	}
+	if o.to == "" {
+		target, err := catalog.Latest(o.channel)
+		return catalog, target, err
+	}
+	target, err := skew.Parse(o.to)
+	if err != nil {
+		return nil, skew.Version{}, fmt.Errorf("--to: %w", err)
+	}
+	return catalog, target, nil
+}
+
+// refusal is what ladder prints when there is no ladder.
+type refusal struct {
+	From    skew.Version           `json:"from"`
+	Target  skew.Version           `json:"target"`
+	Facts   channels.Facts         `json:"facts"`
+	Origin  string                 `json:"origin"`
+	Rungs   []channels.Rung        `json:"rungs"` // null
+	Error   string                 `json:"error"`
+	Rules   []string               `json:"rules"`
+	Nearest skew.Version           `json:"nearest,omitzero"`
+	Detail  string                 `json:"detail,omitempty"`
+	IfKnown []channels.Alternative `json:"ifKnown,omitempty"`
+}
+
+// refuse ends with a negative verdict when the rules leave no ladder, and with
+// the error itself when that could not be decided.
+func (o *options) refuse(w io.Writer, from, target skew.Version, facts channels.Facts, catalog *channels.Catalog, err error) error {
+	r := refusal{From: from, Target: target, Facts: facts, Origin: catalog.Origin(), Error: err.Error()}
+	var path *channels.PathError
+	var upgrade *skew.UpgradeError
+	switch {
+	case errors.As(err, &path):
+		for _, b := range path.Blockers {
+			r.Rules = append(r.Rules, b.ID)
+		}
+		r.Nearest, r.Detail, r.IfKnown = path.Nearest, path.Detail, path.IfKnown
+	case errors.As(err, &upgrade):
+		r.Rules, r.Nearest = []string{upgrade.Rule.ID}, from
+	default:
+		return err
+	}
+	if perr := o.out.Print(w, r, func(io.Writer) error { return nil }); perr != nil {
+		return perr
+	}
+	return cli.Negative(err)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+// fleetReport is what the ladder means for the machines of a cluster.
+type fleetReport struct {
+	// Now lists what breaks the version skew policy already.
+	Now []skew.Violation `json:"now"`
+	// Rungs say for each rung what raising the servers would strand, and the
+	// order of the work that avoids it.
+	Rungs []fleetRung `json:"rungs"`
+}
+
+type fleetRung struct {
+	Version skew.Version     `json:"version"`
+	Strands []skew.Violation `json:"strands,omitempty"`
+	Order   []skew.Move      `json:"order"`
+	// Error says why there is no order.
+	Error string `json:"error,omitempty"`
+}
+
+// along plays the ladder through on the fleet.
+func (s *sighting) along(climb *channels.Climb) *fleetReport {
+	fleet := s.fleet
+	r := &fleetReport{Now: fleet.Violations(), Rungs: []fleetRung{}}
+	for _, rung := range climb.Rungs {
+		fr := fleetRung{Version: rung.Version, Strands: fleet.Strands(rung.Version)}
+		moves, err := fleet.Order(rung.Version)
+		if err != nil {
+			fr.Error = err.Error()
+			r.Rungs = append(r.Rungs, fr)
+			break
+		}
+		fr.Order = moves
+		for _, m := range moves {
+			fleet = fleet.After(m)
+		}
+		r.Rungs = append(r.Rungs, fr)
+	}
+	return r
+}
+
+func (r *fleetReport) writeText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, "\nMachines")
+	if len(r.Now) == 0 {
+		fmt.Fprintln(b, "   Now nothing breaks the version skew policy.")
+	}
+	for _, v := range r.Now {
+		fmt.Fprintf(b, "   NOW %s %s: %s %s breaks rule %s\n", v.Where, v.Name, v.Component, v.Version, v.Rule.ID)
+	}
+	for _, rung := range r.Rungs {
+		fmt.Fprintf(b, "   To %s\n", rung.Version)
+		for _, v := range rung.Strands {
+			fmt.Fprintf(b, "      raising the servers to %s strands %s %s at %s\n", rung.Version.Minor(), v.Where, v.Name, v.Version.Minor())
+		}
+		for i, m := range rung.Order {
+			fmt.Fprintf(b, "      %2d. %s\n", i+1, m)
+		}
+		if rung.Error != "" {
+			fmt.Fprintf(b, "      %s\n", rung.Error)
+		}
+	}
+	return b.Flush()
+}
