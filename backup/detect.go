@@ -176,6 +176,10 @@ func (d *Detection) decide(path string) {
 	case exists(path):
 		d.Kind, d.Path = KindSQLite, path
 		say("%s exists", path)
+	case exists(filepath.Join(server, "token")):
+		d.Kind = KindNone
+		say("there is %s, but no %s", filepath.Join(server, "token"), path)
+		d.Instead = "the database is gone: restore a backup"
 	case exists(filepath.Join(d.DataDir, "agent")) || join != "" || d.agentUnit() != "":
 		d.Kind = KindAgent
 		switch unit := d.agentUnit(); {

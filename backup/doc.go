@@ -26,7 +26,7 @@
 //	v, err := backup.Verify(ctx, dir, backup.VerifyOptions{})
 //	fmt.Println(v.OK, v.TokenCheck) // true token opens datastore: yes
 //
-// Restore verifies first, refuses while k3s has the database open, sets the
+// [Restore] verifies first, refuses while k3s has the database open, sets the
 // old database aside, leaves no stale log beside the new one, and undoes itself
 // when it is interrupted.
 //

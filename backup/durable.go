@@ -126,6 +126,10 @@ func newWorkDir(parent, base string) (*workDir, error) {
 	if err := removeAbandoned(parent, pattern); err != nil {
 		return nil, err
 	}
+	return makeWorkDir(parent, pattern)
+}
+
+func makeWorkDir(parent, pattern string) (*workDir, error) {
 	for range 10 {
 		path, err := os.MkdirTemp(parent, pattern+"*")
 		if err != nil {
@@ -181,7 +185,7 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// Remove removes the folder with all in it; after a rename there is nothing
+// remove removes the folder with all in it; after a rename there is nothing
 // left to remove.
 func (w *workDir) remove() error {
 	err := os.RemoveAll(w.path)

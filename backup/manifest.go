@@ -111,3 +111,12 @@ func (m *Manifest) write(path string) error {
 	}
 	return os.WriteFile(path, append(b, '\n'), 0o600)
 }
+
+// mode is the file's own mode, at most what its owner and group need.
+func (f File) mode() os.FileMode {
+	var m uint32
+	if _, err := fmt.Sscanf(f.Mode, "%o", &m); err != nil {
+		return 0o600
+	}
+	return os.FileMode(m) & 0o755
+}

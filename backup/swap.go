@@ -1,0 +1,319 @@
+package backup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// swap puts new files in the place of old ones so that a process killed at any
+// instruction leaves what can be undone. Everything new is made beforehand in a
+// work folder in the same file system; then only renames follow, each of which
+// happened or did not; and before the first of them a journal says which. What
+// was replaced ends up in the work folder, whose renaming to its final name is
+// the commit.
+type swap struct {
+	work  *workDir
+	final string // name of the folder after the commit
+	Ops   []op   `json:"ops"`
+	// Asides are further folders, in the file systems of their parents, that
+	// take what is replaced there.
+	Asides []aside `json:"asides,omitempty"`
+}
+
+// op is one rename: A and B change places, or A moves to B where nothing is.
+type op struct {
+	Kind  string `json:"kind"`
+	A     string `json:"a"`
+	B     string `json:"b"`
+	Inode string `json:"inode"` // of A before, which tells whether it happened
+}
+
+// aside is a folder that gets its final name just before the commit.
+type aside struct {
+	Work  string `json:"work"`
+	Final string `json:"final"`
+}
+
+const (
+	opExchange = "exchange"
+	opMove     = "move"
+
+	journalName = "journal.json"
+	asidePrefix = "before-restore-"
+	workPrefix  = ".restore-work-"
+)
+
+func newSwap(server, stamp string) (*swap, error) {
+	work, err := makeWorkDir(server, workPrefix)
+	if err != nil {
+		return nil, err
+	}
+	return &swap{work: work, final: freeName(server, stamp)}, nil
+}
+
+// aside makes one more folder in parent and gives its name until the commit.
+func (s *swap) aside(parent, stamp string) (string, error) {
+	work, err := os.MkdirTemp(parent, workPrefix+"*")
+	if err != nil {
+		return "", err
+	}
+	s.Asides = append(s.Asides, aside{work, freeName(parent, stamp)})
+	return work, nil
+}
+
+func freeName(parent, stamp string) string {
+	name := filepath.Join(parent, asidePrefix+stamp)
+	for n := 2; exists(name); n++ {
+		name = filepath.Join(parent, fmt.Sprintf("%s%s-%d", asidePrefix, stamp, n))
+	}
+	return name
+}
+
+// discard removes all that was made, before the first rename.
+func (s *swap) discard() error {
+	var errs []error
+	for _, a := range s.Asides {
+		errs = append(errs, os.RemoveAll(a.Work))
+	}
+	return errors.Join(append(errs, s.work.remove())...)
+}
+
+// exchange plans that staged and target change places; move plans a rename.
+func (s *swap) exchange(staged, target string) {
+	s.Ops = append(s.Ops, op{Kind: opExchange, A: staged, B: target})
+}
+func (s *swap) move(from, to string) { s.Ops = append(s.Ops, op{Kind: opMove, A: from, B: to}) }
+
+// run writes the journal and does the renames; on an error it undoes them.
+func (s *swap) run() error {
+	for i := range s.Ops {
+		id, err := inodeText(s.Ops[i].A)
+		if err != nil {
+			return errors.Join(err, s.discard())
+		}
+		s.Ops[i].Inode = id
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err == nil {
+		err = syncTree(s.work.path)
+	}
+	if err == nil {
+		err = writeWhole(filepath.Join(s.work.path, journalName), append(b, '\n'))
+	}
+	if err != nil {
+		return errors.Join(err, s.discard())
+	}
+	for _, o := range s.Ops {
+		if err := o.do(); err != nil {
+			return errors.Join(err, s.undo())
+		}
+	}
+	if err := s.syncParents(); err != nil {
+		return errors.Join(err, s.undo())
+	}
+	return nil
+}
+
+func (s *swap) syncParents() error {
+	seen := map[string]bool{}
+	for _, o := range s.Ops {
+		for _, dir := range []string{filepath.Dir(o.A), filepath.Dir(o.B)} {
+			if !seen[dir] {
+				seen[dir] = true
+				if err := syncDir(dir); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// commit makes the replacement final and gives the folders with what was
+// replaced; those in which nothing is are removed.
+func (s *swap) commit() ([]string, error) {
+	defer s.work.f.Close()
+	for _, a := range s.Asides {
+		if err := os.Rename(a.Work, a.Final); err != nil {
+			return nil, errors.Join(err, s.undo())
+		}
+		if err := syncDir(filepath.Dir(a.Final)); err != nil {
+			return nil, errors.Join(err, s.undo())
+		}
+	}
+	if err := os.Rename(s.work.path, s.final); err != nil {
+		return nil, errors.Join(err, s.undo())
+	}
+	os.Remove(filepath.Join(s.final, journalName))
+	os.Remove(filepath.Join(s.final, "db")) // unless there is something in it
+	var kept []string
+	for _, path := range append([]string{s.final}, finals(s.Asides)...) {
+		if os.Remove(path) != nil {
+			kept = append(kept, path)
+		}
+	}
+	return kept, syncDir(filepath.Dir(s.final))
+}
+
+func finals(list []aside) []string {
+	var paths []string
+	for _, a := range list {
+		paths = append(paths, a.Final)
+	}
+	return paths
+}
+
+// undo takes back, last first, the renames that happened, and removes what is
+// new. When that fails the folders stay: the old files may be in them.
+func (s *swap) undo() error {
+	for _, a := range s.Asides {
+		if !exists(a.Work) && exists(a.Final) {
+			if err := os.Rename(a.Final, a.Work); err != nil {
+				return err
+			}
+		}
+	}
+	for i := len(s.Ops) - 1; i >= 0; i-- {
+		if err := s.Ops[i].undo(); err != nil {
+			return fmt.Errorf("undo the restore: %w; the old files are in %s", err, s.work.path)
+		}
+	}
+	if err := s.syncParents(); err != nil {
+		return err
+	}
+	return s.discard()
+}
+
+func (o op) do() error {
+	if o.Kind == opExchange {
+		return exchange(o.A, o.B)
+	}
+	if exists(o.B) {
+		return &os.LinkError{Op: "move", Old: o.A, New: o.B, Err: os.ErrExist}
+	}
+	return os.Rename(o.A, o.B)
+}
+
+// undo does nothing when the rename did not happen: then A is still what it was.
+func (o op) undo() error {
+	id, err := inodeText(o.A)
+	if err == nil && id == o.Inode {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if o.Kind == opExchange {
+		return exchange(o.A, o.B)
+	}
+	return os.Rename(o.B, o.A)
+}
+
+func inodeText(path string) (string, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(inode(st)), nil
+}
+
+// writeWhole writes a file that is there whole or not at all.
+func writeWhole(path string, b []byte) error {
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return err
+	}
+	if err := syncFile(tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// undoInterrupted finds the work folders of restores that died in server, takes
+// them back and gives them. What lies in db, the folder of the database, without
+// belonging to one of those died before its journal was written.
+func undoInterrupted(server, db string, dryRun bool) ([]string, error) {
+	var undone []string
+	works, err := workFolders(server)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range works {
+		f, err := os.Open(path)
+		if err != nil {
+			return undone, err
+		}
+		if err := lockDir(f); err != nil {
+			f.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return undone, fail("restore", path, ErrRunning, "another restore is at work in this data directory")
+			}
+			return undone, err
+		}
+		if !dryRun {
+			err = undoWork(&workDir{path, f})
+		}
+		f.Close()
+		if err != nil {
+			return undone, err
+		}
+		undone = append(undone, path)
+	}
+	orphans, err := workFolders(db)
+	if err != nil || dryRun {
+		return undone, err
+	}
+	for _, path := range orphans {
+		if err := os.RemoveAll(path); err != nil {
+			return undone, err
+		}
+	}
+	return undone, nil
+}
+
+func workFolders(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), workPrefix) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, err
+}
+
+func undoWork(w *workDir) error {
+	b, err := os.ReadFile(filepath.Join(w.path, journalName))
+	if errors.Is(err, os.ErrNotExist) {
+		return os.RemoveAll(w.path) // died before its first rename
+	}
+	if err != nil {
+		return err
+	}
+	s := &swap{work: w}
+	if err := json.Unmarshal(b, s); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(w.path, journalName), err)
+	}
+	return s.undo()
+}
+
+// canExchange says whether the file system of dir can exchange names.
+func canExchange(dir string) bool {
+	a, b := filepath.Join(dir, "exchange-a"), filepath.Join(dir, "exchange-b")
+	if os.Mkdir(a, 0o700) != nil || os.Mkdir(b, 0o700) != nil {
+		return false
+	}
+	err := exchange(a, b)
+	return errors.Join(err, os.Remove(a), os.Remove(b)) == nil
+}
