@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k3sladder/k3sladder/backup"
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/internal/practice"
+)
+
+// options are the flags.
+type options struct {
+	lab
+	kube          *cli.KubeFlags
+	practice      bool
+	keep          bool
+	installScript string
+	service       string
+	k3sConfig     string
+}
+
+func newCommand() *cobra.Command {
+	o := &options{kube: cli.NewKubeFlags()}
+	root := &cobra.Command{
+		Use:   "lab",
+		Short: "Take a k3s cluster exactly one minor up, and prove that it is the same cluster",
+		Long: `Takes a k3s cluster exactly one Kubernetes minor version up: what must be
+written down before, a backup that is proved to restore, a real drain that is
+undone, the upgrade, and the proof that it is the same cluster afterwards.
+
+The steps, in order:
+
+` + stepTable(),
+		Example: `  # Watch it on a practice cluster: nothing but Go is needed
+  lab run --practice
+
+  # On a k3s server, as root: to the newest patch of the next minor
+  lab run --dir /root/climb-1.35
+
+  # Grade what a run left behind
+  lab check --dir /root/climb-1.35`,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&o.dir, "dir", "lab-out", "folder for the lab's files")
+	root.AddCommand(o.runCommand(), o.stepCommand(), o.checkCommand(), serveCommand())
+	return root
+}
+
+// stepTable lists the steps with what they write.
+func stepTable() string {
+	var text strings.Builder
+	for _, s := range steps {
+		fmt.Fprintf(&text, "  %-11s %-26s %s\n", s.name, strings.Join(s.files, ", "), "")
+	}
+	return text.String()
+}
+
+// addFlags adds what run and step share.
+func (o *options) addFlags(cmd *cobra.Command) {
+	o.kube.AddFlags(cmd)
+	f := cmd.PersistentFlags()
+	f.BoolVar(&o.force, "force", false, "write files anew that are already there")
+	f.StringVar(&o.to, "to", "", "version to go to (default: the newest patch of the next minor, from the channels)")
+	f.StringVar(&o.nodeName, "node", "", "server node to work on (default: the only one)")
+	f.StringVar(&o.dataDir, "data-dir", backup.DefaultDataDir, "k3s's data directory")
+	f.DurationVar(&o.drainTimeout, "drain-timeout", 40*time.Second, "how long the drain may try (kubectl drain --timeout)")
+	f.DurationVar(&o.readyTimeout, "ready-timeout", 10*time.Minute, "how long to wait for Pods, API server and node")
+	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")
+	f.StringVar(&o.language, "lang", "en", "language of the report: en or ja")
+	f.StringVar(&o.channels, "channels", "", `release channels: a URL, a saved file, or "bundled" (default: k3s's channel server)`)
+	f.StringVar(&o.crd, "crd", "", "CRD of system-upgrade-controller: a URL or a file (default: its official release)")
+	f.StringVar(&o.installScript, "install-script", "", "k3s install script: a URL or a file (default: the target version's own)")
+	f.StringVar(&o.service, "service", "/etc/systemd/system/k3s.service", "unit of the running k3s, whose arguments must not be lost")
+	f.StringVar(&o.k3sConfig, "k3s-config", "/etc/rancher/k3s/config.yaml", "k3s's config file")
+	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions([]string{"en", "ja"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *options) runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run", Args: cobra.NoArgs,
+		Short: "Do all steps in order",
+		Long: `Does all steps in order, on the cluster that kubectl would talk to (on a k3s
+server: /etc/rancher/k3s/k3s.yaml), or with --practice on a fresh practice cluster.`,
+		Example: `  lab run --practice
+  lab run --practice --keep     # leaves the practice cluster for you to look at
+  lab run --to v1.35.9+k3s1`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.practice {
+				return o.practiceRun(cmd)
+			}
+			if err := o.connect(cmd); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), steps)
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.practice, "practice", false, "start a practice cluster ("+practice.From+" -> "+practice.To+"), work on it and remove it")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "with --practice: leave the cluster running and say how to reach it")
+	return cmd
+}
+
+func (o *options) stepCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "step NAME",
+		Short:   "Do one step",
+		Long:    "Does one step. Every step can be repeated with --force.",
+		Example: "  lab step before\n  lab step backup --force",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("name a step: %s", strings.Join(stepNames(), ", "))
+			}
+			return fmt.Errorf("no step %q; the steps are: %s", args[0], strings.Join(stepNames(), ", "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	o.addFlags(cmd)
+	for _, s := range steps {
+		cmd.AddCommand(&cobra.Command{
+			Use: s.name, Args: cobra.NoArgs, Short: s.short(),
+			Long: strings.TrimSpace(s.help) + "\nWrites " + strings.Join(s.files, ", ") + ".",
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if err := o.connect(cmd); err != nil {
+					return err
+				}
+				return o.run(cmd.Context(), []step{s})
+			},
+		})
+	}
+	return cmd
+}
+
+func (o *options) checkCommand() *cobra.Command {
+	var output cli.Output
+	cmd := &cobra.Command{
+		Use: "check", Args: cobra.NoArgs,
+		Short: "Grade the folder that a run left behind",
+		Long: `Grades a folder: every file by itself, against the others, the backup by
+restoring what can be restored without a server, and the order in which the
+files were written. Ends with 0 when all is well and 1 when something is not.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := os.Stat(o.dir); err != nil {
+				return err
+			}
+			grade := o.check(cmd.Context())
+			if err := output.Print(cmd.OutOrStdout(), grade, grade.writeText); err != nil {
+				return err
+			}
+			if !grade.OK {
+				return cli.ErrNegative
+			}
+			return nil
+		},
+	}
+	output.AddFlag(cmd, "text", "json", "yaml")
+	return cmd
+}
+
+// serveCommand is the process that keeps a practice cluster after its lab.
+func serveCommand() *cobra.Command {
+	var opts practice.Options
+	cmd := &cobra.Command{
+		Use: "practice-serve", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.Progress = func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }
+			return practice.Serve(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.Dir, "cluster-dir", "", "folder of the cluster")
+	return cmd
+}
+
+// connect prepares the lab for the cluster that the flags name.
+func (o *options) connect(cmd *cobra.Command) error {
+	config, err := o.kube.Config()
+	if err != nil {
+		return err
+	}
+	o.config = config
+	o.engine = installEngine{script: o.installScript, service: o.service, config: o.k3sConfig, log: filepath.Join(o.dir, "install.log")}
+	return o.open(cmd)
+}
+
+// open finishes what connect and practiceRun began.
+func (o *options) open(cmd *cobra.Command) (err error) {
+	if reportTexts[o.language] == nil {
+		return fmt.Errorf("--lang %s: there are en and ja", o.language)
+	}
+	if o.term == nil {
+		o.term = newTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	o.client, err = kubernetes.NewForConfig(o.config)
+	return err
+}
+
+// practiceRun does all steps on a fresh practice cluster.
+func (o *options) practiceRun(cmd *cobra.Command) (err error) {
+	o.term = newTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	for _, s := range steps {
+		if err := o.free(s.files...); err != nil {
+			return err
+		}
+	}
+	if err := o.writable(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	live := o.term.begin("cluster")
+	if err = practice.Build(ctx, []string{practice.From, practice.To}, o.term.say); err != nil {
+		live.end("")
+		return err
+	}
+	if o.keep {
+		err = o.startKept(ctx, o.term.say)
+	} else {
+		var cluster *practice.Cluster
+		if cluster, err = practice.New(ctx, practice.Options{Progress: o.term.say}); err == nil {
+			defer func() { err = errors.Join(err, cluster.Close()) }()
+			o.config, o.dataDir, o.engine = cluster.Config(), cluster.DataDir(), practiceEngine{cluster}
+		}
+	}
+	if err != nil {
+		live.end("")
+		return err
+	}
+	live.end("practice cluster " + practice.From + " (real control plane and datastore, simulated kubelets)")
+	if o.to == "" {
+		o.to = practice.To
+	}
+	if err := o.open(cmd); err != nil {
+		return err
+	}
+	return o.run(ctx, steps)
+}
+
+// startKept starts a cluster that outlives this process, in the folder that
+// "make practice-up" uses.
+func (o *options) startKept(ctx context.Context, progress func(string)) error {
+	dir, err := practice.DefaultDir()
+	if err != nil {
+		return err
+	}
+	if running, err := practice.Status(ctx, dir); err == nil {
+		return fmt.Errorf("a practice cluster runs in %s already; end it first: make practice-down", running.Dir)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	running, err := practice.Up(ctx, dir, []string{self, "practice-serve", "--cluster-dir", dir}, progress)
+	if err != nil {
+		return err
+	}
+	o.dataDir, o.engine = running.DataDir, keptEngine{dir}
+	if o.config, err = clientcmd.BuildConfigFromFlags("", running.Kubeconfig); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.term.out, "export KUBECONFIG=%s\n", running.Kubeconfig)
+	return nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/internal/practice"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+// practiceEngine upgrades the practice cluster of this process.
+type practiceEngine struct{ cluster *practice.Cluster }
+
+func (e practiceEngine) offline() bool { return true }
+
+func (e practiceEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	live.say("stopping the old control plane, starting %s on the same database", to)
+	return e.cluster.Upgrade(ctx, to.String())
+}
+
+// keptEngine upgrades a practice cluster that outlives this process.
+type keptEngine struct{ dir string }
+
+func (e keptEngine) offline() bool { return true }
+
+func (e keptEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	live.say("stopping the old control plane, starting %s on the same database", to)
+	_, err := practice.UpgradeRunning(ctx, e.dir, to.String())
+	return err
+}
+
+// installEngine upgrades k3s on this machine as its documentation says: with
+// the install script of exactly the version to install
+// (https://docs.k3s.io/upgrades/manual).
+type installEngine struct {
+	script  string // URL or file; empty: the target version's own
+	service string // the systemd unit that the script rewrites
+	config  string // the config file that it leaves alone
+	log     string // where the script's output goes
+}
+
+func (e installEngine) offline() bool { return false }
+
+func (e installEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	source := e.script
+	if source == "" {
+		source = channels.InstallScriptURL(to)
+	}
+	live.say("fetching %s", source)
+	script, err := fetch(ctx, source)
+	if err != nil {
+		return fmt.Errorf("%w; --install-script takes a mirror's URL or a file", err)
+	}
+	if !strings.HasPrefix(string(script), "#!") {
+		return fmt.Errorf("%s is no script: it does not begin with #!; --install-script takes a mirror's URL or a file", source)
+	}
+	args, env, err := e.handOn(live)
+	if err != nil {
+		return err
+	}
+	return e.runScript(ctx, script, args, append(env, "INSTALL_K3S_VERSION="+to.String()), live)
+}
+
+// handOn gives what the running service was installed with, so that this run
+// of the install script writes it again, after saying what would be lost.
+func (e installEngine) handOn(live *live) (args, env []string, err error) {
+	running, err := readService(e.service)
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := configKeys(e.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if lost := running.onlyHere(config); len(lost) > 0 {
+		live.note("warning: only %s has these arguments, no config file keeps them:", e.service)
+		live.note("  %s", strings.Join(lost, " "))
+		live.note("The install script would forget them, so they are handed on to this run. Put them")
+		live.note("into %s, so that no later run loses them.", e.config)
+	}
+	// Whoever sets INSTALL_K3S_EXEC decides about the arguments.
+	if os.Getenv("INSTALL_K3S_EXEC") == "" {
+		args = running.args
+	}
+	missing := running.missing(os.Environ())
+	if len(missing) > 0 {
+		live.note("warning: only %s.env sets these variables; they are handed on too:", e.service)
+		live.note("  %s", strings.Join(names(missing), " "))
+	}
+	return args, append(os.Environ(), missing...), nil
+}
+
+// names leaves the values out: a token may be among them.
+func names(variables []string) []string {
+	var out []string
+	for _, v := range variables {
+		name, _, _ := strings.Cut(v, "=")
+		out = append(out, name)
+	}
+	return out
+}
+
+// runScript runs the install script in a process group of its own: Ctrl-C is
+// for the lab, which gives the script time to end.
+func (e installEngine) runScript(ctx context.Context, script []byte, args, env []string, live *live) error {
+	file, err := os.CreateTemp("", "k3sladder-install-*.sh")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(script)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(e.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{file.Name()}, args...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	live.say("running the install script; its output goes to %s", e.log)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the install script: %w; its output is in %s:\n%s", err, e.log, tail(e.log, 10))
+	}
+	return nil
+}
+
+func tail(path string, lines int) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func isReady(node *corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// tokenSHA256 is the SHA-256 of the server token's file, as hex digits.
+func tokenSHA256(dataDir string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(dataDir, "server", "token"))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(content)), nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+)
+
+// folder is where the lab's files go. A file appears whole or not at all.
+type folder struct {
+	dir   string
+	force bool
+}
+
+func (f folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
+
+// errThere is a file that would be overwritten.
+var errThere = errors.New("is already there")
+
+// free is nil when none of names exists or all of them may be overwritten.
+func (f folder) free(names ...string) error {
+	if f.force {
+		return nil
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(f.path(name)); err == nil {
+			return fmt.Errorf("%s %w; --force writes it anew, another --dir keeps it", f.path(name), errThere)
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return f.explain(err)
+		}
+	}
+	return nil
+}
+
+// writable proves that files can be made before anything else is done.
+func (f folder) writable() error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return f.explain(err)
+	}
+	probe, err := os.CreateTemp(f.dir, ".probe-")
+	if err != nil {
+		return f.explain(err)
+	}
+	_, err = probe.Write(make([]byte, 4096))
+	return f.explain(errors.Join(err, probe.Close(), os.Remove(probe.Name())))
+}
+
+func (f folder) write(name string, content []byte) error {
+	return f.explain(renameio.WriteFile(f.path(name), content, 0o644))
+}
+
+func (f folder) writeJSON(name string, record any) error {
+	content, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.write(name, append(content, '\n'))
+}
+
+// explain adds what to do about a file system that takes nothing.
+func (f folder) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("the file system of %s is full: %w; free space there or choose another --dir", f.dir, err)
+	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%s cannot be written: %w; choose another --dir", f.dir, err)
+	default:
+		return err
+	}
+}
+
+// read fills record from one of the lab's JSON files; writer names the step
+// that makes it.
+func (f folder) read(name, writer string, record any) error {
+	content, err := os.ReadFile(f.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is not there; it must be written first: lab step %s --dir %s", f.path(name), writer, f.dir)
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, record); err != nil {
+		return fmt.Errorf("%s: %w", f.path(name), err)
+	}
+	return nil
+}

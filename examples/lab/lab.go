@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+// lab is the procedure on one cluster with one folder.
+type lab struct {
+	folder
+	term *terminal
+
+	config   *rest.Config
+	client   kubernetes.Interface
+	dataDir  string
+	nodeName string // empty: the only server
+	// engine takes the cluster to another version.
+	engine engine
+
+	to           string // empty: the newest patch of the next minor
+	drainTimeout time.Duration
+	readyTimeout time.Duration
+	keepBudgets  bool
+	language     string
+	channels     string // URL, file, or empty for the channel server
+	crd          string // URL, file, or empty
+	catalog      *channels.Catalog
+	result       *reportFacts // once the report is written
+}
+
+// engine carries an upgrade out and ends when its part is done; the lab then
+// waits for the API server and the node.
+type engine interface {
+	upgrade(ctx context.Context, from, to skew.Version, live *live) error
+	// offline: nothing may be fetched that was not asked for by a flag.
+	offline() bool
+}
+
+// run does steps in order.
+func (l *lab) run(ctx context.Context, todo []step) error {
+	for _, s := range todo {
+		if err := l.free(s.files...); err != nil {
+			return err
+		}
+	}
+	if err := l.writable(); err != nil {
+		return err
+	}
+	for _, s := range todo {
+		live := l.term.begin(s.name)
+		result, err := s.run(l, ctx, live)
+		if err != nil {
+			live.end("")
+			return l.failed(ctx, s, err)
+		}
+		live.end(result)
+	}
+	if l.result != nil {
+		l.summary(l.result)
+	}
+	return nil
+}
+
+// failed says which step it was and how to go on.
+func (l *lab) failed(ctx context.Context, s step, err error) error {
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted: %w", err)
+	}
+	return fmt.Errorf("step %s: %w", s.name, err)
+}
+
+// server gives the API server's version.
+func (l *lab) server() (skew.Version, error) {
+	info, err := l.client.Discovery().ServerVersion()
+	if err != nil {
+		return skew.Version{}, fmt.Errorf("asking the API server at %s for its version: %w", l.config.Host, err)
+	}
+	return skew.Parse(info.GitVersion)
+}
+
+// node gives the server node that the lab works on.
+func (l *lab) node(ctx context.Context) (*corev1.Node, error) {
+	if l.nodeName != "" {
+		return l.client.CoreV1().Nodes().Get(ctx, l.nodeName, metav1.GetOptions{})
+	}
+	list, err := l.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane=true"})
+	if err != nil {
+		return nil, fmt.Errorf("listing the server nodes: %w", err)
+	}
+	var names []string
+	for _, n := range list.Items {
+		names = append(names, n.Name)
+	}
+	switch len(names) {
+	case 0:
+		return nil, errors.New("no node carries node-role.kubernetes.io/control-plane=true; name the server with --node")
+	case 1:
+		return &list.Items[0], nil
+	default:
+		return nil, fmt.Errorf("the cluster has %d servers (%s); the lab takes one up: name it with --node", len(names), strings.Join(names, ", "))
+	}
+}
+
+// versions gives the channels, read once; where nothing may be fetched, the
+// bundled ones.
+func (l *lab) versions(ctx context.Context, live *live) (*channels.Catalog, error) {
+	if l.catalog != nil {
+		return l.catalog, nil
+	}
+	source := l.channels
+	if source == "" && l.engine.offline() {
+		source = channels.BundledSource
+	}
+	live.say("reading release channels")
+	catalog, err := channels.Read(ctx, source, channels.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%w; --channels takes a mirror's URL, a saved file, or %q", err, channels.BundledSource)
+	}
+	if catalog.Bundled {
+		live.note("channels: %s", catalog.Origin())
+	}
+	l.catalog = catalog
+	return catalog, nil
+}
+
+// target is the version to go to from a running one.
+func (l *lab) target(ctx context.Context, from skew.Version, live *live) (skew.Version, error) {
+	if l.to != "" {
+		to, err := skew.Parse(l.to)
+		if err != nil {
+			return skew.Version{}, fmt.Errorf("--to: %w", err)
+		}
+		return to, nil
+	}
+	catalog, err := l.versions(ctx, live)
+	if err != nil {
+		return skew.Version{}, err
+	}
+	to, err := catalog.NewestPatch(from.Minor().Next())
+	if err != nil {
+		return skew.Version{}, fmt.Errorf("no target above %s: %w (%s); name one with --to", from, err, catalog.Origin())
+	}
+	return to, nil
+}
+
+// waitFor asks ready until it says yes, and tells what it last said.
+func waitFor(ctx context.Context, limit time.Duration, live *live, what string, ready func(context.Context) (string, bool)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
+	defer cancel()
+	for {
+		state, ok := ready(ctx)
+		if ok {
+			return nil
+		}
+		live.say("waiting for %s: %s", what, state)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w (last: %s)", what, context.Cause(ctx), state)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+// plural is "1 Pod", "2 Pods".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

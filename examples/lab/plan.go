@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/dynamic"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/suc"
+)
+
+const planName = "k3s-server-next"
+
+// plan pins the next rung in a Plan and applies it, with the CRD and the
+// namespace it needs. Nothing runs it: the controller is not started.
+func (l *lab) plan(ctx context.Context, live *live) (string, error) {
+	server, err := l.server()
+	if err != nil {
+		return "", err
+	}
+	next, err := l.nextRung(ctx, server, live)
+	if err != nil {
+		return "", err
+	}
+	plan := suc.ServerPlan(next, suc.Options{Name: planName})
+	text, err := suc.Marshal(plan)
+	if err != nil {
+		return "", err
+	}
+	crd, err := l.planCRD(ctx, live)
+	if err != nil {
+		return "", err
+	}
+	client, err := dynamic.NewForConfig(l.config)
+	if err != nil {
+		return "", err
+	}
+	live.say("applying Plan %s", planName)
+	// Force: a second run, or a person's edit, does not keep the lab from
+	// writing its own Plan down.
+	if _, err := suc.Apply(ctx, client, suc.ApplyOptions{CRD: crd, Plans: []*suc.Plan{plan}, Force: true}); err != nil {
+		return "", fmt.Errorf("applying Plan %s: %w", planName, err)
+	}
+	return fmt.Sprintf("Plan %s/%s pinned to %s, applied", plan.Namespace, plan.Name, next), l.write(planFile, text)
+}
+
+// nextRung is the newest patch of the minor above server. What the ladder asks
+// for before it is said, since a Plan cannot.
+func (l *lab) nextRung(ctx context.Context, server skew.Version, live *live) (skew.Version, error) {
+	catalog, err := l.versions(ctx, live)
+	if err != nil {
+		return skew.Version{}, err
+	}
+	next, err := catalog.NewestPatch(server.Minor().Next())
+	if err != nil {
+		return skew.Version{}, fmt.Errorf("no next rung above %s: %w (%s)", server, err, catalog.Origin())
+	}
+	climb, err := channels.Ladder(server, next, catalog, channels.Facts{Datastore: channels.SQLite, Executor: channels.SUC})
+	if err != nil {
+		live.note("the ladder from %s to %s: %s", server, next, err)
+		return next, nil
+	}
+	for _, rung := range climb.Rungs[:max(0, len(climb.Rungs)-1)] {
+		live.note("before %s the ladder stops at %s", next, rung.Version)
+	}
+	return next, nil
+}
+
+// planCRD is the controller's own CRD on a real cluster, and the one made from
+// our types where nothing may be fetched.
+func (l *lab) planCRD(ctx context.Context, live *live) ([]byte, error) {
+	source := l.crd
+	if source == "" && l.engine.offline() {
+		return suc.CRD(), nil
+	}
+	if source == "" {
+		source = suc.OfficialCRDURL
+	}
+	live.say("fetching %s", source)
+	crd, err := fetch(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("%w; --crd takes a mirror's URL or a file", err)
+	}
+	return crd, nil
+}

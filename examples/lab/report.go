@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"text/template"
+
+	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+//go:embed report.en.md
+var reportEnglish string
+
+//go:embed report.ja.md
+var reportJapanese string
+
+var reportTexts = map[string]*template.Template{
+	"en": template.Must(template.New("en").Parse(reportEnglish)),
+	"ja": template.Must(template.New("ja").Parse(reportJapanese)),
+}
+
+// reportFacts are what a report's text speaks of.
+type reportFacts struct {
+	Initial, Current, NextPlan, Stable skew.Version
+	StableJump                         int
+	Skip                               bool // stable is more than one minor away
+	Origin                             string
+	Before                             beforeRecord
+	After                              afterRecord
+	SameNode, SameWorkload             bool
+	Decision                           string
+	PolicySource                       string
+}
+
+// report writes down what happened and why a version was pinned.
+func (l *lab) report(ctx context.Context, live *live) (string, error) {
+	facts, err := l.reportFacts(ctx, live)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	if err := reportTexts[l.language].Execute(&text, facts); err != nil {
+		return "", err
+	}
+	if err := l.write(reportFile, text.Bytes()); err != nil {
+		return "", err
+	}
+	l.result = facts
+	return fmt.Sprintf("stable points at %s, %s from %s", facts.Stable, plural(facts.StableJump, "minor"), facts.Initial), nil
+}
+
+func (l *lab) reportFacts(ctx context.Context, live *live) (*reportFacts, error) {
+	f := &reportFacts{PolicySource: skew.PolicySource}
+	var workload workloadRecord
+	var upgraded upgradeRecord
+	for _, r := range []struct {
+		name, writer string
+		into         any
+	}{
+		{beforeFile, "before", &f.Before}, {workloadFile, "workload", &workload},
+		{upgradeFile, "upgrade", &upgraded}, {afterFile, "after", &f.After},
+	} {
+		if err := l.read(r.name, r.writer, r.into); err != nil {
+			return nil, err
+		}
+	}
+	next, err := l.plannedVersion()
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := l.versions(ctx, live)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range []struct {
+		into *skew.Version
+		from string
+	}{{&f.Initial, f.Before.ServerVersion}, {&f.Current, f.After.ServerVersion}, {&f.NextPlan, next}} {
+		if *v.into, err = skew.Parse(v.from); err != nil {
+			return nil, err
+		}
+	}
+	if f.Stable, err = catalog.Latest("stable"); err != nil {
+		return nil, err
+	}
+	f.StableJump = channels.Jump(f.Initial, f.Stable)
+	f.Skip = f.StableJump > 1
+	f.Origin = catalog.Origin()
+	f.SameNode = f.Before.NodeUID == upgraded.NodeUID
+	f.SameWorkload = workload.DeploymentUID == f.After.DeploymentUID
+	f.Decision, err = l.decision()
+	return f, err
+}
+
+// plannedVersion is the version that plan.yaml pins.
+func (l *lab) plannedVersion() (string, error) {
+	content, err := os.ReadFile(l.path(planFile))
+	if err != nil {
+		return "", fmt.Errorf("%w; it must be written first: lab step plan --dir %s", err, l.dir)
+	}
+	plans, err := decodePlans(content)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", l.path(planFile), err)
+	}
+	if len(plans) != 1 || plans[0].Spec.Version == "" {
+		return "", fmt.Errorf("%s does not hold one Plan with a pinned version", l.path(planFile))
+	}
+	return plans[0].Spec.Version, nil
+}
+
+// summary prints the table that ends a run.
+func (l *lab) summary(f *reportFacts) {
+	same := map[bool]string{true: "yes", false: "NO"}
+	fmt.Fprintf(l.term.out, `
+  from           %s
+  to             %s
+  same node      %s
+  same workload  %s
+  restarts       %d
+  next rung      %s
+  report         %s
+`, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], f.After.WebRestarts, f.NextPlan, l.path(reportFile))
+}
