@@ -23,6 +23,13 @@ import (
 const writerEnv = "K3SLADDER_TEST_WRITER"
 
 func TestMain(m *testing.M) {
+	if args := os.Getenv(runEnv); args != "" {
+		if err := runVictim(strings.Split(args, "\n")); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if path := os.Getenv(writerEnv); path != "" {
 		if err := serveWriter(path, os.Stdin, os.Stdout); err != nil {
 			fmt.Println("error:", err)
