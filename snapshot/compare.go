@@ -152,9 +152,12 @@ func (c *Comparison) headline() string {
 	default:
 		parts = append(parts, "same cluster, "+c.Step.words(), "nothing lost")
 	}
-	if n := c.Counts.Restarts; n > 0 {
+	switch n := c.Counts.Restarts; {
+	case n > 0:
 		parts = append(parts, plural(n, "restart", "restarts"))
-	} else {
+	case slices.ContainsFunc(c.Gaps, func(g Gap) bool { return g.Resource == "pods" }):
+		parts = append(parts, "restarts unknown")
+	default:
 		parts = append(parts, "nothing restarted")
 	}
 	if n := len(c.Differences) - c.Counts.Losses; n > 0 {

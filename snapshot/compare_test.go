@@ -89,7 +89,7 @@ func TestCompare(t *testing.T) {
 		"a patch": {change: func(a, b *Snapshot) { b.Servers[0].Version, b.Nodes[0].Kubelet = "v1.34.5+k3s1", v34 }, verdict: SameCluster,
 			headline: "same cluster, a newer patch (v1.34.4+k3s1 -> v1.34.5+k3s1), nothing lost, nothing restarted"},
 		"two minors at once": {change: func(a, b *Snapshot) { b.Servers[0].Version, b.Nodes[0].Kubelet = "v1.36.0+k3s1", "v1.36.0+k3s1" }, verdict: SameCluster,
-			want:     []string{"not-a-step: API server version, version v1.34.4+k3s1 -> v1.36.0+k3s1: v1.34.4+k3s1 -> v1.36.0+k3s1 skips 1 minor (1.35)"},
+			want:     []string{"not-a-step: API server version: v1.34.4+k3s1 -> v1.36.0+k3s1 skips 1 minor (1.35)"},
 			expected: []string{"moved: Node n1, kubelet"}},
 		"a kubelet newer than its server": {change: func(a, b *Snapshot) { b.Nodes[0].Kubelet = "v1.36.0+k3s1" }, verdict: SameCluster,
 			want: []string{"skew: Node n1"}, expected: []string{"moved: Node n1, kubelet"}},

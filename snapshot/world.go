@@ -226,7 +226,7 @@ func (w *world) restored() {
 // versions judges the server's step and each kubelet against the policy.
 func (w *world) versions(s *Step) {
 	if s.Illegal != "" {
-		w.found = append(w.found, Difference{What: NotAStep, Kind: "API server", Name: "version", Field: "version",
+		w.found = append(w.found, Difference{What: NotAStep, Kind: "API server", Name: "version",
 			Before: s.From, After: s.To, Detail: s.Illegal})
 	}
 	server, err := skew.Parse(s.To)

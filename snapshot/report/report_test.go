@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/k3sladder/k3sladder/internal/golden"
+	"github.com/k3sladder/k3sladder/snapshot/report"
+)
+
+func TestReportsInEveryForm(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*report.Report{"full": full(t), "lossy": lossy()} {
+		for ext, write := range map[string]func(*report.Report, io.Writer) error{
+			"txt": (*report.Report).WriteText, "md": (*report.Report).WriteMarkdown, "json": (*report.Report).WriteJSON, "html": (*report.Report).WriteHTML,
+		} {
+			var b bytes.Buffer
+			if err := write(r, &b); err != nil {
+				t.Errorf("%s.%s: %v", name, ext, err)
+				continue
+			}
+			golden.Check(t, name+"."+ext, b.Bytes())
+		}
+	}
+}
+
+func TestJSONReadsBack(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := full(t).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var r report.Report
+	if err := json.Unmarshal(b.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := r.WriteJSON(&again); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != again.String() {
+		t.Error("a report does not survive JSON")
+	}
+}
+
+func TestThePageIsSelfContainedAndOutsideTextStaysText(t *testing.T) {
+	t.Parallel()
+	r := full(t)
+	r.Title = `</title><script>alert(1)</script>`
+	r.Steps[0].Name = `<img src=x onerror=alert(1)>`
+	r.Plan.YAML = "</pre><iframe src=https://example.test></iframe>"
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, bad := range []string{"<script", "<img", "<iframe", "src=\"", "@import", "url(", "href=\"http"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page contains %s", bad)
+		}
+	}
+	var md bytes.Buffer
+	if err := r.WriteMarkdown(&md); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.Split(md.String(), "```")[0], "<script") {
+		t.Error("the Markdown has markup from outside")
+	}
+}
+
+func TestAnEmptyReportIsStillAPage(t *testing.T) {
+	t.Parallel()
+	for _, write := range []func(*report.Report, io.Writer) error{
+		(*report.Report).WriteText, (*report.Report).WriteMarkdown, (*report.Report).WriteJSON, (*report.Report).WriteHTML} {
+		var b bytes.Buffer
+		if err := write(&report.Report{}, &b); err != nil || b.Len() == 0 {
+			t.Errorf("%d bytes, %v", b.Len(), err)
+		}
+	}
+}
