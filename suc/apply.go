@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -33,6 +34,22 @@ var (
 // ErrNoCRD: the cluster does not know Plans, and no CRD was given to install.
 var ErrNoCRD = errors.New("the cluster has no CRD " + CRDName)
 
+// LintError is a refusal to apply Plans that would not do what they say.
+type LintError struct {
+	Findings Findings
+}
+
+// Error lists the findings that are errors.
+func (e *LintError) Error() string {
+	var lines []string
+	for _, f := range e.Findings {
+		if f.Severity == Error {
+			lines = append(lines, f.String())
+		}
+	}
+	return fmt.Sprintf("the Plans would not do what they say, and nothing was applied:\n  %s", strings.Join(lines, "\n  "))
+}
+
 // ApplyOptions say what [Apply] brings into the cluster.
 type ApplyOptions struct {
 	// CRD is a YAML file with the CustomResourceDefinition, such as the one at
@@ -46,6 +63,11 @@ type ApplyOptions struct {
 	// Plans to apply, in this order. Their namespaces are made where they are
 	// absent.
 	Plans []*Plan
+	// Facts sharpen the check of the Plans before anything is sent. Nil: they are
+	// judged by themselves.
+	Facts *Facts
+	// IgnoreLint applies Plans although [LintPlans] found errors.
+	IgnoreLint bool
 	// FieldManager owns the applied fields. Empty: [FieldManager].
 	FieldManager string
 	// Force takes over fields that another manager owns. Without it such a
@@ -104,7 +126,9 @@ func (r *ApplyResult) WriteText(w io.Writer) error {
 
 // Apply brings Plans into a cluster by server-side apply: the CRD first, until
 // it is established, then the controller, the namespaces and the Plans. It
-// stops at the first error and says in its result what was done before.
+// stops at the first error and says in its result what was done before. Plans
+// in which [LintPlans] finds an error are refused with a [*LintError] before
+// anything is sent.
 //
 // It does not wait for the Plans to run; see [Watch].
 func Apply(ctx context.Context, client dynamic.Interface, opts ApplyOptions) (*ApplyResult, error) {
@@ -129,6 +153,11 @@ type applier struct {
 }
 
 func (a *applier) run(ctx context.Context) error {
+	if !a.opts.IgnoreLint {
+		if found := LintPlans(a.opts.Plans, LintOptions{Facts: a.opts.Facts}); found.Highest() == Error {
+			return &LintError{Findings: found}
+		}
+	}
 	controller, err := objects(a.opts.Controller)
 	if err != nil {
 		return fmt.Errorf("the controller's manifest: %w", err)

@@ -166,6 +166,21 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
+func TestApplyRefusesWhatLintFinds(t *testing.T) {
+	t.Parallel()
+	skips := ServerPlan(skew.MustParse("v1.36.4+k3s1"), Options{})
+	facts := &Facts{ServerVersion: "v1.34.11+k3s1"}
+	c, applied := applyCluster(t)
+	_, err := Apply(t.Context(), c, ApplyOptions{CRD: CRD(), Plans: []*Plan{skips}, Facts: facts})
+	var refused *LintError
+	if !errors.As(err, &refused) || len(*applied) > 0 || !strings.Contains(err.Error(), "skips-minor") {
+		t.Fatalf("error %v, applied %v", err, *applied)
+	}
+	if _, err := Apply(t.Context(), c, ApplyOptions{CRD: CRD(), Plans: []*Plan{skips}, Facts: facts, IgnoreLint: true}); err != nil {
+		t.Errorf("told to go on: %v", err)
+	}
+}
+
 func TestApplySaysWhatKeepsTheCRDBack(t *testing.T) {
 	t.Parallel()
 	c, _ := applyCluster(t)

@@ -45,7 +45,7 @@ const (
 // +kubebuilder:printcolumn:name="Channel",type=string,JSONPath=`.spec.channel`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.version`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=='Complete')].status`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.message!='')].message`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.message!=”)].message`
 // +kubebuilder:printcolumn:name="Applying",type=string,JSONPath=`.status.applying`,priority=10
 type Plan struct {
 	metav1.TypeMeta   `json:",inline"`
