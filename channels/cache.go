@@ -38,10 +38,7 @@ func writeCache(source string, a answer, opts Options) error {
 // reached. A broken answer of a server that can be is not papered over.
 func readCache(source string, fault error, opts Options) (*Catalog, bool) {
 	var e *SourceError
-	if opts.CacheDir == "" || !errors.As(fault, &e) || errors.Is(fault, context.Canceled) {
-		return nil, false
-	}
-	if e.Status != 0 && e.Status < 500 {
+	if opts.CacheDir == "" || !errors.As(fault, &e) || !e.unreachable || errors.Is(fault, context.Canceled) {
 		return nil, false
 	}
 	c, err := readFile(cacheFile(source, opts), opts)

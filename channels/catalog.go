@@ -162,9 +162,11 @@ func decode(body []byte) ([]Channel, error) {
 		} `json:"data"`
 	}
 	var list object
-	if trimmed := bytes.TrimLeft(body, " \t\r\n\uFEFF"); len(trimmed) == 0 {
+	body = bytes.TrimLeft(body, " \t\r\n\uFEFF") // some editors save a byte order mark
+	switch {
+	case len(body) == 0:
 		return nil, errors.New("the answer is empty")
-	} else if trimmed[0] == '<' {
+	case body[0] == '<':
 		return nil, errors.New("the answer is a web page, not a channel list: a login page, a proxy, or the address of a single channel")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))

@@ -31,7 +31,7 @@ func get(ctx context.Context, address string, opts Options) (answer, error) {
 		return answer{}, err
 	}
 	if a.status != http.StatusOK {
-		return answer{}, &SourceError{Source: redact(address), Status: a.status, Err: statusError(a)}
+		return answer{}, &SourceError{Source: redact(address), Status: a.status, Err: statusError(a), unreachable: a.status >= 500}
 	}
 	return a, nil
 }
@@ -55,7 +55,7 @@ func request(ctx context.Context, address string, redirects int, opts Options) (
 		retry := err != nil && retryable(err) || err == nil && a.status >= 500
 		if !retry || ctx.Err() != nil || attempt == opts.Attempts {
 			if err != nil {
-				err = &SourceError{Source: redact(address), Err: explain(err, opts)}
+				err = &SourceError{Source: redact(address), Err: explain(err, opts), unreachable: retry || errors.Is(err, context.DeadlineExceeded)}
 			}
 			return a, err
 		}

@@ -67,6 +67,9 @@ type SourceError struct {
 	Status int
 	// Err is the fault.
 	Err error
+
+	// unreachable: the server gave no answer that says anything.
+	unreachable bool
 }
 
 // Error names the source and the fault.
