@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/k3sladder/k3sladder/snapshot"
@@ -41,6 +42,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"when": when, "took": took, "size": size, "tone": tone, "judged": judged,
+		"say":   func(s string) string { return strings.ReplaceAll(s, " -> ", " → ") },
 		"plus":  func(a, b int) int { return a + b },
 		"minus": func(a, b int) int { return a - b },
 		"share": func(d time.Duration) int { return int(max(d, 0) * 100 / longest) },
