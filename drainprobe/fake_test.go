@@ -118,7 +118,7 @@ func testPod(name, node string, edit ...func(*corev1.Pod)) *corev1.Pod {
 	yes := true
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", UID: types.UID("pod-" + name),
-			Labels: map[string]string{"app": "web", "pod-template-hash": "abc"},
+			Labels:          map[string]string{"app": "web", "pod-template-hash": "abc"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-abc", UID: "rs", Controller: &yes}}},
 		Spec: corev1.PodSpec{NodeName: node},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning,

@@ -1,0 +1,420 @@
+package drainprobe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// Forecast says whether a drain of the node would finish, and what it would
+// do, without writing anything. It reads the cluster once; see Gather.
+//
+// The verdict is VerdictDrains or VerdictBlocked only where every way in which
+// open questions could turn out leads there; otherwise it is undecided and the
+// reasons name the questions. A missing node is blocked: the drain fails.
+//
+// Errors are those of Gather.
+func Forecast(ctx context.Context, client kubernetes.Interface, node string, opts Options) (*Forecasted, error) {
+	w, err := Gather(ctx, client, node, opts)
+	if err != nil {
+		return nil, err
+	}
+	return w.Forecast(node, opts)
+}
+
+// Forecast judges a drain of one node of this world.
+func (w *World) Forecast(node string, opts Options) (*Forecasted, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	j := w.judge(node, opts)
+	f := j.describe()
+	if f.Verdict != VerdictDrains {
+		f.Unblock = w.unblock(j)
+	}
+	return f, nil
+}
+
+// judgement is a verdict with the runs it rests on.
+type judgement struct {
+	world   *World
+	node    string
+	opts    Options
+	model   *model
+	filter  filtered
+	verdict Verdict
+	reasons []string
+	shown   outcome // the run that the description follows
+	noNode  bool
+	flags   bool
+}
+
+// judge filters as kubectl does, plays the drain through in every variant, and
+// compares.
+func (w *World) judge(node string, opts Options) *judgement {
+	j := &judgement{world: w, node: node, opts: opts}
+	if w.node(node) == nil {
+		j.noNode, j.verdict = true, VerdictBlocked
+		j.reasons = []string{fmt.Sprintf("there is no node %q; there are: %s", node, someNames(w.nodeNames(), 10))}
+		return j
+	}
+	j.model = newModel(w, node, opts)
+	j.filter = filterPods(w, node, opts)
+	if len(j.filter.errs) > 0 {
+		j.verdict, j.flags = VerdictBlocked, true
+		for _, e := range j.filter.errs {
+			j.reasons = append(j.reasons, "stopped before the first eviction: "+e.Error())
+		}
+		return j
+	}
+	for _, p := range j.filter.evict {
+		j.model.targets = append(j.model.targets, j.model.byUID[p.UID])
+	}
+	j.compare()
+	return j
+}
+
+func (w *World) nodeNames() []string {
+	var out []string
+	for _, n := range w.Nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// compare plays the variants. The verdict stands only if all agree.
+func (j *judgement) compare() {
+	runs := j.runs()
+	questions := map[string]bool{}
+	drained, blocked := 0, 0
+	for i := range runs {
+		if runs[i].drains() {
+			drained++
+		} else {
+			blocked++
+		}
+		for q := range runs[i].run.shaky {
+			questions[q] = true
+		}
+	}
+	open := keys(questions)
+	j.shown = runs[0]
+	switch {
+	case drained == 0:
+		j.verdict = VerdictBlocked
+		j.reasons = j.blockers(runs[0])
+		return
+	case blocked > 0:
+		j.verdict = VerdictUndecided
+		j.shown = *firstWhere(runs, func(o outcome) bool { return !o.drains() })
+		if len(open) == 0 {
+			open = []string{"it depends on which Pods are evicted first and where the scheduler puts their replacements"}
+		}
+		j.reasons = append(open, j.blockers(j.shown)...)
+		return
+	}
+	j.verdict = VerdictDrains
+	if slow := j.slow(runs); len(slow) > 0 {
+		j.verdict = VerdictUndecided
+		j.reasons = slow
+		return
+	}
+	j.checkTime(runs)
+	if hooks := j.webhooks(); j.verdict == VerdictDrains && len(hooks) > 0 {
+		j.verdict, j.reasons = VerdictUndecided, hooks
+	}
+}
+
+// runs plays the drain through once for every way that matters.
+func (j *judgement) runs() []outcome {
+	m := j.model
+	out := []outcome{m.simulate(variant{hopeful: true}), m.simulate(variant{})}
+	if len(m.targets) < 2 && len(m.budgets) == 0 {
+		return out
+	}
+	for _, b := range m.budgets {
+		if len(b.pods) > 0 {
+			out = append(out, m.simulate(variant{recomputed: true, hopeful: true}), m.simulate(variant{recomputed: true}))
+			break
+		}
+	}
+	seeds := 12
+	if len(m.nodes) > 200 {
+		seeds = 2
+	}
+	for s := range seeds {
+		out = append(out, m.simulate(variant{seed: uint64(s + 1), hopeful: s%2 == 0}))
+	}
+	return out
+}
+
+// blockers are the reasons of Pods that stay, the same one once.
+func (j *judgement) blockers(o outcome) []string {
+	var out []string
+	seen := map[string]int{}
+	for _, l := range o.left {
+		text := fmt.Sprintf("%s: %s", j.model.workloadName(o.run.pod(l.id)), l.why)
+		seen[text]++
+		if seen[text] == 1 {
+			out = append(out, text)
+		}
+	}
+	for i, text := range out {
+		if n := seen[text]; n > 1 {
+			out[i] = fmt.Sprintf("%s (%d Pods)", text, n)
+		}
+	}
+	return out
+}
+
+// slow are the Pods that may outlast the drain.
+func (j *judgement) slow(runs []outcome) []string {
+	questions := map[string]bool{}
+	for _, id := range j.model.targets {
+		if e := j.model.ending(id); e.open != "" {
+			questions[e.open] = true
+		}
+	}
+	return keys(questions)
+}
+
+// checkTime compares the time the drain takes with its timeout.
+func (j *judgement) checkTime(runs []outcome) {
+	limit := j.opts.Timeout
+	if limit == 0 {
+		return
+	}
+	least, likely := time.Duration(1<<62), time.Duration(0)
+	for i := range runs {
+		least, likely = min(least, runs[i].run.elapsed.least), max(likely, runs[i].run.elapsed.likely)
+	}
+	switch {
+	case least > limit:
+		j.verdict = VerdictBlocked
+		j.reasons = []string{fmt.Sprintf("it takes at least %v, longer than the timeout %v", least.Round(time.Second), limit)}
+	case likely > limit:
+		j.verdict = VerdictUndecided
+		j.reasons = []string{fmt.Sprintf("it takes about %v, the timeout is %v", likely.Round(time.Second), limit)}
+	}
+}
+
+// describe writes a judgement out.
+func (j *judgement) describe() *Forecasted {
+	f := &Forecasted{Node: j.node, Verdict: j.verdict, Reasons: j.reasons, Pods: []PodForecast{}, Services: []ServiceForecast{},
+		Unblock: []Fix{}, Hints: []Hint{}, Gaps: j.world.Gaps, heldByFlags: j.flags}
+	if f.Reasons == nil {
+		f.Reasons = []string{}
+	}
+	if f.Gaps == nil {
+		f.Gaps = []Gap{}
+	}
+	if j.noNode {
+		return f
+	}
+	for i := range j.model.nodes {
+		if n := &j.model.nodes[i]; i != j.model.drained && n.ready && !n.cordoned {
+			f.OtherNodes++
+		}
+	}
+	j.describePods(f)
+	j.describeServices(f)
+	if r := j.shown.run; r != nil && j.verdict != VerdictBlocked {
+		f.Time = Estimate{r.elapsed.least.Seconds(), r.elapsed.likely.Seconds(), r.elapsed.most.Seconds()}
+	}
+	f.Hints = j.hints()
+	if j.verdict == VerdictDrains {
+		f.Reasons = j.finishes(f)
+	}
+	return f
+}
+
+func (j *judgement) describePods(f *Forecasted) {
+	left := map[int]leftPod{}
+	for _, l := range j.shown.left {
+		left[l.id] = l
+	}
+	madeFor := map[int]int{}
+	if r := j.shown.run; r != nil {
+		for id, old := range r.madeFor {
+			for { // a replacement that was replaced itself
+				up, again := r.madeFor[old]
+				if !again {
+					break
+				}
+				old = up
+			}
+			madeFor[old] = max(madeFor[old], id)
+		}
+	}
+	target := map[int]bool{}
+	for _, id := range j.model.targets {
+		target[id] = true
+	}
+	for _, id := range j.model.byNode[j.model.drained] {
+		p := j.model.pods[id].obj
+		pf := PodForecast{PodRef: refOf(p)}
+		if o := j.model.pods[id].owner; o >= 0 {
+			_, pf.Owner, _ = strings.Cut(j.model.owners[o].name, "/")
+		}
+		l, stays := left[id]
+		switch {
+		case j.flags:
+			pf.Fate, pf.Reason = FateHeld, "a filter stops the drain first"
+		case !target[id]:
+			pf.Fate, pf.Reason = FateSkipped, j.filter.skipped[p]
+		case stays && j.shown.run.stuck[id] != "":
+			pf.Fate, pf.Reason = FateStuck, l.why
+		case stays && j.verdict == VerdictUndecided:
+			pf.Fate, pf.Reason = FateOpen, l.why
+		case stays:
+			pf.Fate, pf.Reason = FateBlocked, l.why
+		default:
+			pf.Fate = FateEvicted
+			if e := j.model.ending(id); e.open != "" {
+				pf.Fate, pf.Reason = FateOpen, e.open
+			}
+		}
+		if stays && l.budget >= 0 {
+			pf.Budget = j.model.budgetState(l.budget, l.after)
+		}
+		if target[id] && (!stays || pf.Fate == FateStuck) {
+			pf.Replacement = j.replacement(id, madeFor)
+		}
+		f.Pods = append(f.Pods, pf)
+	}
+}
+
+func (m *model) budgetState(i int, b balance) *BudgetState {
+	return &BudgetState{Name: m.budgets[i].name(), Allowed: b.allowed, Needed: b.desired, Current: b.healthy, Expected: b.expected}
+}
+
+// replacement says where the Pod in place of an evicted one ended up.
+func (j *judgement) replacement(id int, madeFor map[int]int) *Replacement {
+	r := j.shown.run
+	made, ok := madeFor[id]
+	if !ok {
+		return &Replacement{State: "none"}
+	}
+	n := r.at(made)
+	switch {
+	case n == somewhere:
+		return &Replacement{State: "ready", Node: ""}
+	case n >= 0 && r.is(made, isReady):
+		return &Replacement{State: "ready", Node: j.model.nodes[n].node.Name}
+	case n >= 0:
+		return &Replacement{State: "unready", Node: j.model.nodes[n].node.Name}
+	}
+	return &Replacement{State: "pending", Rejected: r.rejections(made)}
+}
+
+// rejections groups the nodes by why they do not take a Pod.
+func (r *simulation) rejections(id int) []Rejection {
+	p := r.pod(id)
+	s := r.spotFor(r.m.classOf(p), p)
+	index := map[string]int{}
+	var out []Rejection
+	for i := range r.m.nodes {
+		why, _ := r.rejects(s, i)
+		if why == "" {
+			why = "suits, but was taken first"
+		}
+		k, ok := index[why]
+		if !ok {
+			k = len(out)
+			index[why] = k
+			out = append(out, Rejection{Reason: why})
+		}
+		if out[k].Count++; len(out[k].Nodes) < 5 {
+			out[k].Nodes = append(out[k].Nodes, r.m.nodes[i].node.Name)
+		}
+	}
+	return out
+}
+
+func (j *judgement) describeServices(f *Forecasted) {
+	if j.shown.run == nil {
+		return
+	}
+	for name, w := range j.shown.run.lost {
+		if w.least < w.before {
+			f.Services = append(f.Services, ServiceForecast{Name: name, Before: w.before, Lowest: w.least, AtEnd: w.now})
+		}
+	}
+	sort.Slice(f.Services, func(a, b int) bool { return f.Services[a].Name < f.Services[b].Name })
+}
+
+// finishes is the reason of a drain that finishes.
+func (j *judgement) finishes(f *Forecasted) []string {
+	n, pending := 0, 0
+	for _, p := range f.Pods {
+		if p.Fate == FateEvicted {
+			n++
+			if p.Replacement != nil && p.Replacement.State != "ready" {
+				pending++
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return []string{"there is nothing to evict"}
+	case pending == 0:
+		return []string{fmt.Sprintf("all %d Pods can go, and what replaces them runs elsewhere", n)}
+	}
+	return []string{fmt.Sprintf("all %d Pods can go; %d of them find no place elsewhere until the node is back", n, pending)}
+}
+
+func refusedBy(b *budget, s balance) string {
+	if why := never(b.pdb, s); why != "" {
+		return fmt.Sprintf("budget %s never allows a disruption: %s", b.name(), why)
+	}
+	return fmt.Sprintf("budget %s needs %d healthy Pods and has %d", b.name(), s.desired, s.healthy)
+}
+
+func keys(m map[string]bool) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func firstWhere[T any](list []T, is func(T) bool) *T {
+	for i := range list {
+		if is(list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func someNames(names []string, most int) string {
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (f *Forecasted) evidence() evidence {
+	e := evidence{seen: "the forecast", verdict: f.Verdict, otherNodes: f.OtherNodes, flags: f.heldByFlags, helpKnown: f.Verdict != VerdictDrains}
+	if f.Verdict != VerdictDrains {
+		e.why = f.Reasons
+	}
+	for _, s := range f.Services {
+		if s.AtEnd == 0 {
+			e.lost = append(e.lost, s.Name)
+		}
+	}
+	for _, x := range f.Unblock {
+		e.nodeHelps = e.nodeHelps || slices.Contains(x.Changes, addNodeChange)
+	}
+	return e
+}

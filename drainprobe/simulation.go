@@ -1,0 +1,408 @@
+package drainprobe
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// flag is what a run knows of a Pod.
+type flag uint8
+
+const (
+	isReady flag = 1 << iota
+	terminating
+	gone
+	finished
+	phasePending
+)
+
+// variant is one way in which what is open could turn out. A verdict holds
+// only if all of them agree on it.
+type variant struct {
+	// seed orders the evictions and breaks near ties between nodes; 0 takes
+	// the order of the list and the best node.
+	seed uint64
+	// hopeful: what cannot be told from here goes well.
+	hopeful bool
+	// recomputed budgets start from the arithmetic instead of their status.
+	recomputed bool
+}
+
+// simulation is one run over a model. It has the world's state as small
+// copies, so that many runs share one model.
+type simulation struct {
+	m       *model
+	v       variant
+	rnd     *rand.Rand
+	flags   []flag
+	where   []int32
+	used    [][]int64 // by node; nil until touched
+	count   []int64   // Pods by node
+	made    []modelPod
+	madeOn  map[int][]int
+	madeFor map[int]int // id of the Pod that each made one replaces
+
+	balances []balance
+	dirty    []bool
+	active   map[int]int // by owner, those touched
+	lost     map[string]*readiness
+	queue    []int // without a node, in order of arrival
+	stuck    map[int]string
+	orphans  []int // StatefulSets with Pods to make
+	preempts bool
+	shaky    map[string]bool // open questions that this run came across
+	elapsed  elapsed
+}
+
+// readiness follows one workload's ready Pods.
+type readiness struct{ before, now, least int }
+
+// outcome is how a run ended.
+type outcome struct {
+	run  *simulation
+	left []leftPod
+}
+
+// leftPod is a Pod that would still be on the node.
+type leftPod struct {
+	id     int
+	why    string
+	budget int // index, -1: not a budget
+	after  balance
+}
+
+func (o outcome) drains() bool { return len(o.left) == 0 }
+
+func (m *model) simulate(v variant) outcome {
+	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{},
+		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{},
+		flags: make([]flag, len(m.pods)), where: make([]int32, len(m.pods)),
+		used: make([][]int64, len(m.nodes)), count: make([]int64, len(m.nodes)),
+		balances: make([]balance, len(m.budgets)), dirty: make([]bool, len(m.budgets))}
+	if v.seed != 0 {
+		r.rnd = rand.New(rand.NewPCG(v.seed, 1))
+	}
+	for i := range m.pods {
+		p := &m.pods[i]
+		r.where[i] = int32(p.node)
+		f := flag(0)
+		if p.ready && !p.terminating {
+			f |= isReady
+		}
+		if p.terminating {
+			f |= terminating
+		}
+		if p.finished {
+			f |= finished
+		}
+		if p.pending {
+			f |= phasePending
+		}
+		r.flags[i] = f
+		if p.node >= 0 && !p.finished {
+			r.count[p.node]++
+		}
+	}
+	for i, b := range m.budgets {
+		r.balances[i] = recorded(b.pdb)
+		if v.recomputed {
+			r.balances[i] = r.balance(i)
+		}
+	}
+	r.queue = slices.Clone(m.retried())
+	return r.drain()
+}
+
+// retried are the Pods of the start without a node whose chance a drain can
+// change: by what it moves away, or by the room on the node itself.
+func (m *model) retried() []int {
+	if len(m.pending) <= 200 {
+		return m.pending
+	}
+	var out []int
+	for _, id := range m.pending {
+		if c := m.classOf(&m.pods[id]); len(c.spread)+len(c.near)+len(c.far) > 0 {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (r *simulation) pod(id int) *modelPod {
+	if id < len(r.m.pods) {
+		return &r.m.pods[id]
+	}
+	return &r.made[id-len(r.m.pods)]
+}
+
+func (r *simulation) is(id int, f flag) bool { return r.flags[id]&f != 0 }
+func (r *simulation) at(id int) int          { return int(r.where[id]) }
+
+// eachMatching visits the Pods of a namespace that a selector matches.
+func (r *simulation) eachMatching(namespace string, s labels.Selector, visit func(id int)) {
+	for _, id := range r.m.matching(namespace, s) {
+		visit(id)
+	}
+	for i := range r.made {
+		if p := &r.made[i]; p.obj.Namespace == namespace && s.Matches(labels.Set(p.obj.Labels)) {
+			visit(len(r.m.pods) + i)
+		}
+	}
+}
+
+// drain evicts in rounds: every Pod left asks once, then everything the
+// evictions set off comes to rest, then kubectl's retry delay is over and they
+// ask again. It ends when all have gone or nothing moves any more.
+func (r *simulation) drain() outcome {
+	order := slices.Clone(r.m.targets)
+	if r.rnd != nil {
+		r.rnd.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	out := outcome{run: r}
+	for len(order) > 0 {
+		var again []int
+		accepted, moved := 0, false
+		for _, id := range order {
+			switch l := r.evict(id); {
+			case l == nil:
+				accepted++
+			case l.why != "":
+				out.left = append(out.left, *l) // refused for good
+			default:
+				again = append(again, id)
+			}
+		}
+		moved = r.settle()
+		r.elapsed.round(r, accepted, len(again))
+		if order = again; accepted == 0 && !moved {
+			break
+		}
+	}
+	for _, id := range order {
+		out.left = append(out.left, r.refusedPod(id))
+	}
+	for _, id := range r.m.targets {
+		if why, ok := r.stuck[id]; ok {
+			out.left = append(out.left, leftPod{id: id, why: why, budget: -1})
+		}
+	}
+	return out
+}
+
+// evict asks for one eviction. Nil: accepted. A leftPod with a reason: refused
+// for good, kubectl does not ask again. Without: refused this time.
+func (r *simulation) evict(id int) *leftPod {
+	p := r.pod(id)
+	if !r.m.opts.DisableEviction && !ignoresBudgets(p.obj.Status.Phase, p.terminating) {
+		covering := r.covering(p)
+		if len(covering) > 1 {
+			return &leftPod{id: id, budget: covering[0], after: r.balances[covering[0]], why: "two budgets cover it (" + r.m.budgets[covering[0]].name() + ", " +
+				r.m.budgets[covering[1]].name() + "), which the eviction API answers with an error that drain does not retry"}
+		}
+		if len(covering) == 1 {
+			i := covering[0]
+			b := r.m.budgets[i]
+			if b.open != "" {
+				r.shaky[b.open] = true
+				if !r.v.hopeful {
+					return &leftPod{id: id}
+				}
+			}
+			if b.stale && r.is(id, isReady) {
+				r.shaky["the status of budget "+b.name()+" is behind its spec: the API server refuses until the disruption controller has caught up"] = true
+				if !r.v.hopeful {
+					return &leftPod{id: id}
+				}
+			}
+			ok, spends := permits(b.pdb, r.balances[i], r.is(id, isReady))
+			if !ok {
+				return &leftPod{id: id}
+			}
+			if spends {
+				r.balances[i].allowed--
+			}
+		}
+	}
+	r.end(id, r.m.ending(id))
+	return nil
+}
+
+func (r *simulation) covering(p *modelPod) []int {
+	var out []int
+	for i, b := range r.m.budgets {
+		if b.pdb.Namespace == p.obj.Namespace && b.selector.Matches(labels.Set(p.obj.Labels)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (r *simulation) refusedPod(id int) leftPod {
+	l := leftPod{id: id, budget: -1, why: "not evicted"}
+	if c := r.covering(r.pod(id)); len(c) > 0 {
+		l.budget, l.after = c[0], r.balances[c[0]]
+		l.why = refusedBy(r.m.budgets[c[0]], l.after)
+	}
+	return l
+}
+
+// end makes a Pod end as its fate says, and its controller react.
+func (r *simulation) end(id int, e ending) {
+	p := r.pod(id)
+	wasActive := !r.is(id, terminating|finished|gone)
+	r.unready(id)
+	r.flags[id] = r.flags[id]&^isReady | terminating
+	r.touch(p)
+	if e.never != "" {
+		r.stuck[id] = e.never
+	} else {
+		if e.open != "" {
+			r.shaky[e.open] = true
+		}
+		r.remove(id)
+	}
+	r.elapsed.ending(e)
+	if p.owner >= 0 && wasActive {
+		r.react(id, p.owner)
+	}
+}
+
+// remove takes an ended Pod off its node.
+func (r *simulation) remove(id int) {
+	if r.is(id, gone) {
+		return
+	}
+	if n := r.at(id); n >= 0 && !r.is(id, finished) {
+		r.charge(n, r.pod(id).requests, -1)
+	}
+	r.flags[id] |= gone
+	r.touch(r.pod(id))
+}
+
+// unready counts one ready Pod less for the Pod's workload.
+func (r *simulation) unready(id int) {
+	if r.is(id, isReady) {
+		w := r.workload(r.pod(id))
+		w.now--
+		w.least = min(w.least, w.now)
+	}
+}
+
+func (r *simulation) workload(p *modelPod) *readiness {
+	key := r.m.workloadName(p)
+	w := r.lost[key]
+	if w == nil {
+		n := r.m.readyOf(p)
+		w = &readiness{n, n, n}
+		r.lost[key] = w
+	}
+	return w
+}
+
+func (m *model) workloadName(p *modelPod) string {
+	if p.owner >= 0 {
+		return m.owners[p.owner].name
+	}
+	return p.obj.Namespace + "/Pod/" + p.obj.Name
+}
+
+// readyOf counts the ready Pods of a workload at the start.
+func (m *model) readyOf(p *modelPod) int {
+	if p.owner < 0 {
+		if p.ready && !p.terminating {
+			return 1
+		}
+		return 0
+	}
+	n, name := 0, m.owners[p.owner].name
+	for i := range m.owners {
+		if m.owners[i].name != name {
+			continue
+		}
+		for _, id := range m.owners[i].pods {
+			if q := &m.pods[id]; q.ready && !q.terminating {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// touch marks the budgets whose sync a change of this Pod sets off.
+func (r *simulation) touch(p *modelPod) {
+	for _, i := range r.covering(p) {
+		r.dirty[i] = true
+	}
+}
+
+// balance works out what the disruption controller would write now.
+func (r *simulation) balance(i int) balance {
+	b := r.m.budgets[i]
+	var pods []*livePod
+	r.eachMatching(b.pdb.Namespace, b.selector, func(id int) {
+		if r.is(id, gone) {
+			return
+		}
+		p := r.pod(id)
+		l := &livePod{owner: p.owner, healthy: r.is(id, isReady) && !r.is(id, terminating)}
+		if id < len(r.m.pods) {
+			l.name = p.obj.Name
+		}
+		pods = append(pods, l)
+	})
+	return balanceOf(b, r.balances[i], pods, r.m.owners)
+}
+
+// settle lets controllers, scheduler and kubelets come to rest. It reports
+// whether any budget allows something else now.
+func (r *simulation) settle() bool {
+	for again := true; again; {
+		again = r.makeStateful()
+		again = r.schedule() || again
+		again = r.becomeReady() || again
+	}
+	moved := false
+	for i := range r.dirty {
+		if r.dirty[i] {
+			r.dirty[i] = false
+			if b := r.balance(i); b != r.balances[i] {
+				r.balances[i], moved = b, true
+			}
+		}
+	}
+	return moved
+}
+
+// elapsed adds up how long a drain takes, at least, probably and at most.
+type elapsed struct {
+	least, likely, most time.Duration
+	// of the round under way
+	endLeast, endLikely, endMost time.Duration
+	ready                        time.Duration
+	rounds                       int
+}
+
+func (e *elapsed) ending(x ending) {
+	e.endLeast, e.endLikely, e.endMost = max(e.endLeast, x.least), max(e.endLikely, x.likely), max(e.endMost, x.most)
+}
+
+// round closes one round: the Pods left ask again after the retry delay, as
+// often as it takes until the replacements are ready.
+func (e *elapsed) round(r *simulation, accepted, left int) {
+	if accepted == 0 {
+		return
+	}
+	e.rounds++
+	if left == 0 {
+		e.least, e.likely, e.most = e.least+e.endLeast, e.likely+e.endLikely, e.most+e.endMost
+	} else {
+		delay := r.m.opts.retryDelay()
+		e.least += min(e.ready, delay)
+		e.likely += delay * max(1, (e.ready+delay-1)/delay)
+		e.most += delay * max(1, (e.ready+e.endMost+delay-1)/delay)
+	}
+	e.endLeast, e.endLikely, e.endMost, e.ready = 0, 0, 0, 0
+}
