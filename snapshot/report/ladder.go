@@ -2,13 +2,17 @@ package report
 
 import "strings"
 
-// The ladder as drawn: one unit is a CSS pixel of the SVG's own space.
+// The ladder as drawn. One unit is a pixel on a narrow phone, where the drawing
+// is as wide as the screen; text that is readable there is readable anywhere.
 const (
-	rungGap    = 64
+	ladderWide = 340
+	railLeft   = 14
+	railRight  = 70
+	labelAt    = railRight + 20
 	ladderTop  = 40
-	railLeft   = 24
-	railRight  = 104
-	ladderWide = 440
+	lineHigh   = 17
+	// noteChars is how many letters of a note fit beside the ladder.
+	noteChars = 34
 )
 
 // drawing is the ladder ready for the template, the highest rung first.
@@ -16,51 +20,64 @@ type drawing struct {
 	Width, Height       int
 	RailLeft, RailRight int
 	RailTop, RailBottom int
+	LabelX              int
 	Rungs               []drawnRung
 	Climb               bool
 	ClimbX              int
 	ClimbFrom, ClimbTo  int
-	Channel             string
 	Title               string
 }
 
 type drawnRung struct {
-	Rung
-	Y       int
-	Label   string
+	Version string
 	Class   string
-	Channel string
+	Y       int
+	Notes   []drawnNote
+}
+
+type drawnNote struct {
+	Text, Class string
+	Y           int
 }
 
 // draw lays the rungs out. It gives nil when there are none.
 func (l Ladder) draw() *drawing {
-	n := len(l.Rungs)
-	if n == 0 {
+	if len(l.Rungs) == 0 {
 		return nil
 	}
-	d := &drawing{Width: ladderWide, Height: ladderTop + (n-1)*rungGap + 52, RailLeft: railLeft, RailRight: railRight,
+	d := &drawing{Width: ladderWide, RailLeft: railLeft, RailRight: railRight, LabelX: labelAt,
 		RailTop: ladderTop - 28, ClimbX: (railLeft + railRight) / 2}
-	d.RailBottom = d.Height - 16
 	var words []string
-	from, to := -1, -1
-	for i := n - 1; i >= 0; i-- {
+	from, to := 0, 0
+	y := ladderTop
+	for i := len(l.Rungs) - 1; i >= 0; i-- {
 		r := l.Rungs[i]
-		y := ladderTop + (n-1-i)*rungGap
-		dr := drawnRung{Rung: r, Y: y, Class: string(r.State), Label: label(r)}
+		g := drawnRung{Version: r.Version, Class: string(r.State), Y: y}
+		at := y + 1 + lineHigh
+		add := func(text, class string) {
+			for _, line := range wrap(text, noteChars) {
+				g.Notes = append(g.Notes, drawnNote{line, class, at})
+				at += lineHigh
+			}
+		}
+		add(label(r), "note")
 		if l.ChannelVersion != "" && r.Version == l.ChannelVersion {
-			dr.Channel = "channel " + l.Channel + " points here"
+			add("the channel "+l.Channel+" points here", "channel")
 		}
 		switch r.State {
 		case Here:
 			to = y
 		case Climbed:
-			if from < 0 {
+			if from == 0 {
 				from = y
 			}
 		}
-		d.Rungs = append(d.Rungs, dr)
+		d.Rungs = append(d.Rungs, g)
+		y = max(y+62, at+24)
 	}
-	if from > to && to >= 0 {
+	d.RailBottom = y - 22
+	d.Height = y - 10
+	if to > 0 && from > to {
 		d.Climb, d.ClimbFrom, d.ClimbTo = true, from-8, to+14
 	}
 	for _, r := range l.Rungs {
@@ -68,6 +85,28 @@ func (l Ladder) draw() *drawing {
 	}
 	d.Title = "The ladder, from the lowest rung: " + strings.Join(words, ", ")
 	return d
+}
+
+// wrap breaks a text into lines of at most n letters, at blanks where it can.
+func wrap(s string, n int) []string {
+	var lines []string
+	line := []rune{}
+	for _, word := range strings.Fields(s) {
+		w := []rune(word)
+		if len(line) > 0 && len(line)+1+len(w) > n {
+			lines, line = append(lines, string(line)), line[:0]
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for line = append(line, w...); len(line) > n; line = line[n:] {
+			lines = append(lines, string(line[:n]))
+		}
+	}
+	if len(line) > 0 {
+		lines = append(lines, string(line))
+	}
+	return lines
 }
 
 func label(r Rung) string {

@@ -124,6 +124,7 @@ func crowded(t testing.TB) *report.Report {
 		state := []report.RungState{report.Climbed, report.Here, report.Next, report.Ahead}[max(0, min(i-2, 3))]
 		r.Ladder.Rungs = append(r.Ladder.Rungs, report.Rung{Version: fmt.Sprintf("v1.%d.10+k3s1", 26+i), State: state})
 	}
+	r.Ladder.Rungs[5].Note = "a note of some length that has to go onto a second line, and " + long
 	r.Steps = []report.Step{{Name: long, Took: time.Hour + 5*time.Minute, Note: long}}
 	r.GiveUp(long)
 	r.Drain = &report.Drain{Node: long, Decision: "add-node-first", Output: long + long}
