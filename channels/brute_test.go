@@ -215,3 +215,84 @@ func checkRefusal(t *testing.T, e *PathError, toys []toy, from, target toy, f Fa
 		t.Fatalf("%s -> %s with %+v in %+v: nearest %s, want %s", from.name(), target.name(), f, toys, e.Nearest, want)
 	}
 }
+
+func TestNewestIsByRevision(t *testing.T) {
+	t.Parallel()
+	var releases []Release
+	for _, v := range []string{"v1.33.1+k3s1", "v1.34.3+k3s10", "v1.34.3+k3s1", "v1.34.3+k3s2", "v1.35.0+k3s1"} {
+		releases = append(releases, Release{Version: skew.MustParse(v)})
+	}
+	climb, err := newTable(releases).ladder(releases[0].Version, releases[4].Version, nil, Facts{})
+	if err != nil || climb.String() != "v1.33.1+k3s1 -> v1.34.3+k3s10 -> v1.35.0+k3s1" {
+		t.Errorf("%v, %v", climb, err)
+	}
+}
+
+func TestTheReleaseTableIsWhole(t *testing.T) {
+	t.Parallel()
+	all := Releases()
+	if len(all) < 200 {
+		t.Errorf("only %d releases", len(all))
+	}
+	for i, r := range all {
+		if i > 0 && skew.Compare(all[i-1].Version, r.Version) >= 0 {
+			t.Errorf("%s does not come after %s", r.Version, all[i-1].Version)
+		}
+		if r.Date.IsZero() || !r.etcd.known() || len(r.Components) != len(componentNames) || r.Version.Distribution() != "k3s" {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, c := range Bundled().Channels {
+		if _, ok := known().find(c.Latest); !ok && !c.Latest.IsZero() {
+			t.Errorf("the table lacks %s of channel %s", c.Latest, c.Name)
+		}
+	}
+	if _, err := parseReleases("version\tdate\nv1.34.1+k3s1\n"); err == nil {
+		t.Error("a short line was read")
+	}
+	if _, err := parseReleases("version\tdate\nv1.34.1+k3s1\tyesterday\n"); err == nil {
+		t.Error("a broken date was read")
+	}
+}
+
+func TestEveryConstraintHasIdTextAndSource(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range Constraints() {
+		if c.ID == "" || seen[c.ID] || c.Text == "" || !strings.HasPrefix(c.Source, "https://") {
+			t.Errorf("%+v", c)
+		}
+		seen[c.ID] = true
+	}
+	for _, n := range NeverStops() {
+		if n.Why == "" || !strings.HasPrefix(n.Source, "https://") {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+// A fact that is unknown binds every rule that any of its values binds.
+func TestUnknownFactsAreSafeForAll(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	all := known().releases
+	for range 300 {
+		i := r.IntN(len(all))
+		j := i + r.IntN(len(all)-i)
+		climb, err := Ladder(all[i].Version, all[j].Version, nil, Facts{})
+		if err != nil {
+			continue
+		}
+		for _, d := range []Datastore{SQLite, EmbeddedEtcd, ExternalDatastore} {
+			for _, a := range []Answer{Yes, No} {
+				for _, e := range []Executor{SUC, Script} {
+					for k, rung := range climb.Rungs {
+						for _, o := range Objections(rung.From, rung.Version, Facts{Datastore: d, Agents: a, Executor: e}) {
+							t.Fatalf("%s, rung %d with %s, %s, %s: %+v", climb, k, d, a, e, o)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k3sladder/k3sladder/skew"
@@ -45,6 +46,11 @@ type place struct {
 	// taken from the release before them; the zero values mean nothing is.
 	etcd etcdVersion
 	date time.Time
+	// minor, month and rke2 are what the search asks of version and date again
+	// and again; month is zero where date is.
+	minor skew.Minor
+	month int
+	rke2  bool
 	// never is why the release must not be a stop.
 	never *NeverStop
 }
@@ -116,11 +122,11 @@ var constraints = []Constraint{
 		Source: "https://github.com/k3s-io/k3s/issues/11551",
 		binds:  func(f Facts) bool { return f.Agents != No },
 		judge: func(a, b *place, _ bool) ruling {
-			if b.version.Minor().Compare(v132) < 0 || a.version.Minor().Compare(v132) >= 0 {
-				return allowed
+			if b.minor.Compare(v132) < 0 || a.minor.Compare(v132) >= 0 || a.rke2 {
+				return allowed // RKE2 packs another network plugin
 			}
 			for _, floor := range agentFloors {
-				if floor.Minor() == a.version.Minor() && !a.version.Less(floor) {
+				if floor.Minor() == a.minor && !a.version.Less(floor) {
 					return allowed
 				}
 			}
@@ -159,10 +165,13 @@ func (s etcdStop) judge(a, b *place, _ bool) ruling {
 // judgeMonth compares the months of release, which stand for the months of the
 // build that the image compares.
 func judgeMonth(a, b *place, _ bool) ruling {
-	if a.date.IsZero() || b.date.IsZero() {
+	if a.rke2 {
+		return allowed // the rke2-upgrade image has no such check
+	}
+	if a.month == 0 || b.month == 0 {
 		return unchecked
 	}
-	earlier := month(b.date) < month(a.date)
+	earlier := b.month < a.month
 	switch {
 	case earlier && b.exact():
 		return forbidden // a is of that month at least
@@ -172,27 +181,45 @@ func judgeMonth(a, b *place, _ bool) ruling {
 	return allowed
 }
 
-func month(t time.Time) int { return t.Year()*12 + int(t.Month()) }
+// newPlace fills in what follows from the other fields.
+func newPlace(v skew.Version, r *Release, etcd etcdVersion, date time.Time) place {
+	p := place{version: v, release: r, etcd: etcd, date: date, minor: v.Minor(), rke2: v.Distribution() == "rke2", never: neverStop(v)}
+	if !date.IsZero() {
+		p.month = date.Year()*12 + int(date.Month())
+	}
+	return p
+}
 
 // place looks a version up in the table. What the table does not have is given
 // the bounds that follow from the releases around it.
 func (t *table) place(v skew.Version) place {
-	p := place{version: v, never: neverStop(v)}
-	i, ok := t.find(v)
-	if ok {
+	// RKE2 packs etcd in the same patches as k3s, revision by revision:
+	// https://docs.rke2.io/release-notes/v1.33.X.
+	w := v
+	if n, ok := strings.CutPrefix(v.Build(), "rke2r"); ok {
+		if twin, err := skew.Parse(v.Kubernetes().String() + "+k3s" + n); err == nil {
+			w = twin
+		}
+	}
+	i, ok := t.find(w)
+	if ok && w == v {
 		r := &t.releases[i]
-		p.release, p.etcd, p.date = r, r.etcd, r.Date
-		return p
+		return newPlace(v, r, r.etcd, r.Date)
+	}
+	if ok {
+		i++ // the twin bounds v from below
 	}
 	before := i > 0 && t.releases[i-1].Version.Minor() == v.Minor()
 	after := i < len(t.releases) && t.releases[i].Version.Minor() == v.Minor()
+	var etcd etcdVersion
+	var date time.Time
 	if before {
-		p.etcd, p.date = t.releases[i-1].etcd, t.releases[i-1].Date
+		etcd, date = t.releases[i-1].etcd, t.releases[i-1].Date
 	}
 	if !after && (before || i == len(t.releases)) {
-		p.date = t.date // newer than the module
+		date = t.date // newer than the module
 	}
-	return p
+	return newPlace(v, nil, etcd, date)
 }
 
 // NeverStop is a release that must not be a stop on the way.
@@ -203,12 +230,13 @@ type NeverStop struct {
 	Source string `json:"source"`
 }
 
-const containerd7843 = "restarting k3s restarts every Pod (containerd issue 7843); withdrawn from the channels, +k3s2 followed"
+const containerd7843 = "restarting k3s restarts every Pod (containerd issue 7843); withdrawn from the channels, a second revision followed"
 
 var neverStops = []NeverStop{
 	{skew.MustParse("v1.24.9+k3s1"), containerd7843, "https://github.com/k3s-io/k3s/releases/tag/v1.24.9+k3s1"},
 	{skew.MustParse("v1.25.5+k3s1"), containerd7843, "https://github.com/k3s-io/k3s/releases/tag/v1.25.5+k3s1"},
 	{skew.MustParse("v1.26.0+k3s1"), containerd7843, "https://github.com/k3s-io/k3s/releases/tag/v1.26.0+k3s1"},
+	{skew.MustParse("v1.24.9+rke2r1"), strings.Replace(containerd7843, "k3s", "RKE2", 1), "https://docs.rke2.io/release-notes/v1.24.X"},
 	{skew.MustParse("v1.27.7+k3s1"), "the packaged Traefik lacks the CRDs it needs; fixed in +k3s2", "https://github.com/k3s-io/k3s/issues/8755"},
 	{skew.MustParse("v1.28.1+k3s1"), "after a node restart init containers run together with the app's (Kubernetes regression); fixed in 1.28.2", "https://github.com/k3s-io/k3s/releases/tag/v1.28.1+k3s1"},
 	{skew.MustParse("v1.28.3+k3s1"), "the packaged Traefik lacks the CRDs it needs; fixed in +k3s2", "https://github.com/k3s-io/k3s/issues/8755"},

@@ -22,32 +22,28 @@ func newGraph(t *table, from, to skew.Version, catalog *Catalog, facts Facts) *g
 		return from.Less(v) && v.Minor().Compare(to.Minor()) <= 0 && v.Distribution() == from.Distribution() &&
 			(v.Prerelease() == "" || v == to)
 	}
-	var versions []skew.Version
+	g.places = append(make([]place, 0, len(t.releases)+1), t.place(from))
 	start, _ := t.find(from)
 	for i := start; i < len(t.releases) && t.releases[i].Version.Minor().Compare(to.Minor()) <= 0; i++ {
-		if v := t.releases[i].Version; candidate(v) {
-			versions = append(versions, v)
+		if r := &t.releases[i]; candidate(r.Version) {
+			g.places = append(g.places, newPlace(r.Version, r, r.etcd, r.Date))
 		}
 	}
-	fromTable := len(versions)
-	if candidate(to) {
-		versions = append(versions, to)
+	inTable := len(g.places)
+	add := func(v skew.Version) {
+		if _, ok := t.find(v); !ok && candidate(v) {
+			g.places = append(g.places, t.place(v))
+		}
 	}
+	add(to)
 	if catalog != nil {
 		for _, ch := range catalog.Channels {
-			if candidate(ch.Latest) {
-				versions = append(versions, ch.Latest)
-			}
+			add(ch.Latest)
 		}
 	}
-	if len(versions) > fromTable {
-		slices.SortFunc(versions, skew.Compare)
-		versions = slices.Compact(versions)
-	}
-	g.places = make([]place, 0, len(versions)+1)
-	g.places = append(g.places, t.place(from))
-	for _, v := range versions {
-		g.places = append(g.places, t.place(v))
+	if len(g.places) > inTable {
+		slices.SortFunc(g.places, func(a, b place) int { return skew.Compare(a.version, b.version) })
+		g.places = slices.CompactFunc(g.places, func(a, b place) bool { return a.version == b.version })
 	}
 	return g
 }
@@ -85,21 +81,12 @@ func (g *graph) index(v skew.Version) int {
 
 // minorStep reports whether b is above a by at most one minor.
 func minorStep(a, b *place) bool {
-	m, n := a.version.Minor(), b.version.Minor()
-	return m == n || m.Next() == n
+	return a.minor == b.minor || a.minor.Next() == b.minor
 }
 
 // allows reports whether every rule lets the cluster step from a to b.
 func (g *graph) allows(a, b *place, last bool) bool {
-	if !minorStep(a, b) {
-		return false
-	}
-	for _, r := range g.rules {
-		if r.judge(a, b, last) == forbidden {
-			return false
-		}
-	}
-	return true
+	return minorStep(a, b) && g.blocker(a, b, last) == nil
 }
 
 // blocker is the first rule that forbids the step from a to b.
@@ -128,7 +115,7 @@ func (g *graph) distances(target int) []int {
 		next = next[:0]
 		for _, i := range frontier {
 			for j := i + 1; j < len(g.places) && minorStep(&g.places[i], &g.places[j]); j++ {
-				if dist[j] == unreached && g.allows(&g.places[i], &g.places[j], j == target) {
+				if dist[j] == unreached && g.blocker(&g.places[i], &g.places[j], j == target) == nil {
 					dist[j] = d
 					next = append(next, j)
 				}

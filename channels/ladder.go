@@ -175,6 +175,9 @@ func (t *table) ladder(from, target skew.Version, catalog *Catalog, facts Facts)
 	if _, err := skew.CheckUpgrade(from, target); err != nil && !errors.Is(err, skew.ErrSkip) {
 		return nil, err
 	}
+	if d := from.Distribution(); d != "k3s" && d != "rke2" {
+		return nil, fmt.Errorf("%w: %s is neither k3s nor RKE2 (write v1.34.11+k3s1, not 1.34.11)", ErrNoRelease, from)
+	}
 	climb := &Climb{From: from, Target: target, Facts: facts, Rungs: []Rung{}}
 	if catalog != nil {
 		climb.Origin = catalog.Origin()
@@ -242,8 +245,13 @@ func (g *graph) checkMinors(target skew.Version) error {
 // keeps those that differ from the one found.
 func (g *graph) alternatives(target int, facts Facts, found []int) []Alternative {
 	var alternatives []Alternative
+	bound := g.rules
 	try := func(fact, value string, f Facts) {
-		path := g.under(f).path(target)
+		h := g.under(f)
+		if slices.Equal(h.rules, bound) {
+			return // an unknown fact binds what its strictest value binds
+		}
+		path := h.path(target)
 		if slices.Equal(path, found) {
 			return
 		}

@@ -21,7 +21,9 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 		PointOfNoReturn: noReturn(a, b, facts),
 	}
 	facts = facts.withDistribution(b.version)
-	for _, n := range notes() {
+	all := notes()
+	for i := range all {
+		n := &all[i]
 		if !n.arrivesOn(a, b) {
 			continue
 		}
@@ -32,7 +34,7 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 	}
 	for _, p := range []*place{a, b} {
 		if !p.exact() {
-			r.Unchecked = append(r.Unchecked, "the release table of this module does not have "+p.version.String())
+			r.Unchecked = append(r.Unchecked, "this module does not know "+p.version.String()+": neither what moves with it nor what breaks")
 		}
 	}
 	for _, c := range g.rules {
@@ -47,7 +49,9 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 func climbNotes(from skew.Version, facts Facts) []Applying {
 	facts = facts.withDistribution(from)
 	var as []Applying
-	for _, n := range notes() {
+	all := notes()
+	for i := range all {
+		n := &all[i]
 		if n.To.IsZero() && n.Etcd == "" {
 			if a, ok := n.judge(facts); ok {
 				as = append(as, a)
@@ -110,7 +114,7 @@ func (g *graph) explainRungs(rungs []Rung, at []int) {
 	for k := range rungs {
 		a, b := &g.places[from], &g.places[at[k]]
 		why := "one minor up"
-		if a.version.Minor() == b.version.Minor() {
+		if a.minor == b.minor {
 			why = "a patch of the same minor"
 		}
 		if at[k] == end {
@@ -120,7 +124,7 @@ func (g *graph) explainRungs(rungs []Rung, at []int) {
 			if c, at := g.whyNot(from, next, end); c != nil {
 				why += fmt.Sprintf("; without it %s would break %s (%s)", g.places[next].version, c.ID, at)
 			}
-			if newer := g.newest(at[k]); newer != at[k] {
+			if newer := g.newest(at[k]); newer != at[k] && newer != next {
 				if c, at := g.whyNotStop(from, newer, next, end); c != nil {
 					why += fmt.Sprintf("; %s is newer but breaks %s (%s)", g.places[newer].version, c.ID, at)
 				}
