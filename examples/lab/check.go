@@ -249,7 +249,7 @@ func (l *lab) checkPlan(g *Grade, e *evidence) skew.Version {
 // planVersion is the version that the Plan pins, if it is the Plan that the
 // lab makes above now.
 func planVersion(content []byte, now skew.Version) (skew.Version, error) {
-	plans, err := decodePlans(content)
+	plans, err := suc.Decode(content)
 	if err != nil {
 		return skew.Version{}, err
 	}

@@ -25,6 +25,7 @@ func (l *lab) drain(ctx context.Context, live *live) (string, error) {
 		live.note("the evicted workloads are not ready again after %s; see: kubectl get pods -A", l.readyTimeout)
 	}
 	decision := drainprobe.Decide(attempted, drainprobe.Policy{KeepBudgets: l.keepBudgets})
+	l.course.attempted, l.course.decided = attempted, decision
 	output := attempted.Output
 	if !strings.HasSuffix(output, "\n") {
 		output += "\n"

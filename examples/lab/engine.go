@@ -24,6 +24,10 @@ type practiceEngine struct{ cluster *practice.Cluster }
 
 func (e practiceEngine) offline() bool { return true }
 
+func (e practiceEngine) how(to skew.Version) string {
+	return "the control plane's binaries exchanged on the same database, as the k3s binary of " + to.String() + " would"
+}
+
 func (e practiceEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
 	live.say("stopping the old control plane, starting %s on the same database", to)
 	return e.cluster.Upgrade(ctx, to.String())
@@ -33,6 +37,8 @@ func (e practiceEngine) upgrade(ctx context.Context, _, to skew.Version, live *l
 type keptEngine struct{ dir string }
 
 func (e keptEngine) offline() bool { return true }
+
+func (e keptEngine) how(to skew.Version) string { return practiceEngine{}.how(to) }
 
 func (e keptEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
 	live.say("stopping the old control plane, starting %s on the same database", to)
@@ -51,6 +57,10 @@ type installEngine struct {
 }
 
 func (e installEngine) offline() bool { return false }
+
+func (e installEngine) how(to skew.Version) string {
+	return "install script with INSTALL_K3S_VERSION=" + to.String()
+}
 
 func (e installEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
 	source := e.script

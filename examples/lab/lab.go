@@ -14,6 +14,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/snapshot/report"
 )
 
 // lab is the procedure on one cluster with one folder.
@@ -36,6 +37,7 @@ type lab struct {
 	channels     string // URL, file, or empty for the channel server
 	crd          string // URL, file, or empty
 	catalog      *channels.Catalog
+	course       course
 	result       *reportFacts // once the report is written
 }
 
@@ -43,6 +45,8 @@ type lab struct {
 // waits for the API server and the node.
 type engine interface {
 	upgrade(ctx context.Context, from, to skew.Version, live *live) error
+	// how says in a few words what upgrade does.
+	how(to skew.Version) string
 	// offline: nothing may be fetched that was not asked for by a flag.
 	offline() bool
 }
@@ -59,12 +63,15 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 	}
 	for _, s := range todo {
 		live := l.term.begin(s.name)
+		began := time.Now()
 		result, err := s.run(l, ctx, live)
 		if err != nil {
 			live.end("")
 			return l.failed(ctx, s, err)
 		}
 		live.end(result)
+		note, _, _ := strings.Cut(result, "\n")
+		l.course.steps = append(l.course.steps, report.Step{Name: s.name, Took: time.Since(began), Note: note})
 	}
 	if l.result != nil {
 		l.summary(l.result)

@@ -69,6 +69,9 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := snap.WriteFile(l.path(snapshotAfter), l.force); err != nil {
+		return "", l.explain(err)
+	}
 	node, err := l.node(ctx)
 	if err != nil {
 		return "", err
@@ -121,6 +124,7 @@ func (l *lab) deprecated(ctx context.Context, live *live) (string, error) {
 	if err := usage.WriteLines(&text, to.Minor()); err != nil {
 		return "", err
 	}
+	l.course.usage = usage
 	removed := usage.RemovedBy(to.Minor())
 	return fmt.Sprintf("%s called, %d of them removed by %s", plural(len(usage.Lines), "deprecated API"), removed, to.Minor()),
 		l.write(deprecatedFile, text.Bytes())

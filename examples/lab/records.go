@@ -15,6 +15,10 @@ const (
 	afterFile      = "after.json"
 	planFile       = "plan.yaml"
 	reportFile     = "report.md"
+	// What the page is made from, and the page.
+	snapshotBefore = "snapshot-before.json.gz"
+	snapshotAfter  = "snapshot-after.json.gz"
+	pageFile       = "report.html"
 )
 
 type beforeRecord struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/suc"
 )
 
 //go:embed report.en.md
@@ -47,6 +48,9 @@ func (l *lab) report(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	if err := l.write(reportFile, text.Bytes()); err != nil {
+		return "", err
+	}
+	if err := l.writePage(facts); err != nil {
 		return "", err
 	}
 	l.result = facts
@@ -102,7 +106,7 @@ func (l *lab) plannedVersion() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w; it must be written first: lab step plan --dir %s", err, l.dir)
 	}
-	plans, err := decodePlans(content)
+	plans, err := suc.Decode(content)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", l.path(planFile), err)
 	}

@@ -31,16 +31,16 @@ belong together: Kubernetes has no downgrade, this is the only way back.`, (*lab
 	{"drain", []string{drainFile}, `
 Really drains the node, keeps what the drain said, gives the node back, and
 decides: upgrade without a drain, or add a node first.`, (*lab).drain},
-	{"upgrade", []string{upgradeFile}, `
+	{"upgrade", []string{snapshotBefore, upgradeFile}, `
 Takes the server one minor up. Refuses without before.json, workload.json and a
 backup that verifies, and refuses every target that is not exactly one minor up.`, (*lab).upgrade},
-	{"after", []string{afterFile}, `
+	{"after", []string{snapshotAfter, afterFile}, `
 Reads versions and identities again: the same node, the same workload, its
 restarts, and which kubelets and kubectls the new server allows.`, (*lab).after},
 	{"plan", []string{planFile}, `
 Writes the next rung down as a Plan of system-upgrade-controller, pinned to a
 version, and applies it. The controller is not started.`, (*lab).plan},
-	{"report", []string{reportFile}, `
+	{"report", []string{reportFile, pageFile}, `
 Writes what happened, where the stable channel points meanwhile, and why a
 version was pinned instead of following it.`, (*lab).report},
 }

@@ -51,6 +51,15 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 		if err := l.sameToken(verified.TokenSHA256); err != nil {
 			return "", err
 		}
+		snap, err := l.capture(ctx, live)
+		if err != nil {
+			return "", err
+		}
+		// An earlier try may have left one; the cluster has not moved since.
+		if err := snap.WriteFile(l.path(snapshotBefore), true); err != nil {
+			return "", l.explain(err)
+		}
+		l.course.how = l.engine.how(to)
 		if err := l.engine.upgrade(ctx, from, to, live); err != nil {
 			return "", fmt.Errorf("upgrading to %s: %w", to, err)
 		}
