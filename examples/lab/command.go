@@ -95,6 +95,9 @@ server: /etc/rancher/k3s/k3s.yaml), or with --practice on a fresh practice clust
   lab run --practice --keep     # leaves the practice cluster for you to look at
   lab run --to v1.35.9+k3s1`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
 			if o.practice {
 				return o.practiceRun(cmd)
 			}
@@ -130,7 +133,7 @@ func (o *options) stepCommand() *cobra.Command {
 			Use: s.name, Args: cobra.NoArgs, Short: s.short(),
 			Long: strings.TrimSpace(s.help) + "\nWrites " + strings.Join(s.files, ", ") + ".",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				if err := o.connect(cmd); err != nil {
+				if err := errors.Join(o.validate(), o.connect(cmd)); err != nil {
 					return err
 				}
 				return o.run(cmd.Context(), []step{s})
@@ -191,11 +194,21 @@ func (o *options) connect(cmd *cobra.Command) error {
 	return o.open(cmd)
 }
 
+// validate finds out what is wrong with the flags before anything is done.
+func (o *options) validate() error {
+	switch {
+	case reportTexts[o.language] == nil:
+		return fmt.Errorf("--lang %s: there are en and ja", o.language)
+	case o.drainTimeout <= 0:
+		return fmt.Errorf("--drain-timeout %s: a drain that may never end is no probe; give it some seconds", o.drainTimeout)
+	case o.keep && !o.practice:
+		return errors.New("--keep goes with --practice")
+	}
+	return nil
+}
+
 // open finishes what connect and practiceRun began.
 func (o *options) open(cmd *cobra.Command) (err error) {
-	if reportTexts[o.language] == nil {
-		return fmt.Errorf("--lang %s: there are en and ja", o.language)
-	}
 	if o.term == nil {
 		o.term = newTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}

@@ -74,14 +74,20 @@ func execStart(unit string) ([]string, error) {
 	return nil, errors.New("no ExecStart line")
 }
 
-// splitWords splits s at blanks outside of single or double quotes.
+// splitWords splits s at blanks outside of single or double quotes; outside of
+// them a backslash takes the next character as it is.
 func splitWords(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	var quote rune
-	started := false
+	started, escaped := false, false
 	for _, r := range s {
 		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case quote == 0 && r == '\\':
+			escaped, started = true, true
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote != 0:

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/skew"
+)
+
+func TestFolderKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	f := folder{dir: filepath.Join(t.TempDir(), "out")}
+	if err := f.writable(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(f.dir); len(left) != 0 {
+		t.Errorf("the probe left %v", left)
+	}
+	if err := f.free(beforeFile, afterFile); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.writeJSON(beforeFile, beforeRecord{NodeName: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.free(afterFile, beforeFile); !errors.Is(err, errThere) {
+		t.Errorf("got %v", err)
+	}
+	f.force = true
+	if err := f.free(beforeFile); err != nil {
+		t.Error(err)
+	}
+	var record beforeRecord
+	if err := f.read(beforeFile, "before", &record); err != nil || record.NodeName != "n" {
+		t.Errorf("got %v, %v", record, err)
+	}
+	err := f.read(afterFile, "after", &record)
+	if err == nil || !strings.Contains(err.Error(), "lab step after --dir "+f.dir) {
+		t.Errorf("a missing file does not name the step that writes it: %v", err)
+	}
+	write(t, f.path(afterFile), "{")
+	if err := f.read(afterFile, "after", &record); err == nil || !strings.Contains(err.Error(), f.path(afterFile)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFetchReadsURLsAndFiles(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			_, _ = w.Write([]byte("#!/bin/sh\n"))
+		case "/large":
+			_, _ = w.Write(bytes.Repeat([]byte("x"), fetchLimit+1))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer web.Close()
+	file := filepath.Join(t.TempDir(), "install.sh")
+	write(t, file, "#!/bin/sh\n")
+	for _, source := range []string{web.URL + "/good", file} {
+		if got, err := fetch(t.Context(), source); err != nil || string(got) != "#!/bin/sh\n" {
+			t.Errorf("%s: %q, %v", source, got, err)
+		}
+	}
+	for source, want := range map[string]string{
+		web.URL + "/none":    "404",
+		web.URL + "/large":   "more than",
+		file + ".missing":    "no such file",
+		"http://127.0.0.1:1": "127.0.0.1:1",
+	} {
+		if _, err := fetch(t.Context(), source); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", source, err, want)
+		}
+	}
+}
+
+func TestDeprecatedCountIsCountedAnew(t *testing.T) {
+	t.Parallel()
+	const old = `apiserver_requested_deprecated_apis{group="a",removed_release="1.9",resource="r",subresource="",version="v1beta1"} 1` + "\n"
+	const future = `apiserver_requested_deprecated_apis{group="b",removed_release="1.40",resource="r",subresource="",version="v1beta1"} 1` + "\n"
+	const never = `apiserver_requested_deprecated_apis{group="",removed_release="",resource="endpoints",subresource="",version="v1"} 1` + "\n"
+	to := skew.MustParse("v1.35.4+k3s1")
+	for text, good := range map[string]bool{
+		old + future + never + "removed_by_target=1\n": true, // 1.9 is older than 1.35
+		old + future + never + "removed_by_target=2\n": false,
+		"removed_by_target=0\n":                        true,
+		"removed_by_target=1\n":                        false,
+		old:                                            false,
+		"something else\nremoved_by_target=0\n":        false,
+		old + "removed_by_target=many\n":               false,
+		"":                                             false,
+	} {
+		if _, err := deprecatedCount([]byte(text), to); (err == nil) != good {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestUpgradeTargetIsExactlyOneStep(t *testing.T) {
+	t.Parallel()
+	from := skew.MustParse("v1.34.4+k3s1")
+	for to, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"v1.35.4+k3s1":   {cli.ExitOK, ""},
+		"v1.34.12+k3s1":  {cli.ExitOK, ""}, // a newer patch
+		"1.35.4":         {cli.ExitNegative, "refused"},
+		"v1.36.4+k3s1":   {cli.ExitNegative, "1.35"}, // names what is skipped
+		"v1.34.4+k3s1":   {cli.ExitNegative, "already"},
+		"v1.33.4+k3s1":   {cli.ExitNegative, "refused"},
+		"v1.35.4+rke2r1": {cli.ExitNegative, "refused"},
+		"stable":         {cli.ExitFailed, "--to"},
+	} {
+		l := &lab{to: to}
+		_, err := l.upgradeTarget(t.Context(), from, nil)
+		if code := cli.Code(err); code != want.code || (err != nil && !strings.Contains(err.Error(), want.text)) {
+			t.Errorf("--to %s: exit code %d, %v; want %d with %q", to, code, err, want.code, want.text)
+		}
+	}
+}
+
+func TestWrapKeepsEveryWord(t *testing.T) {
+	t.Parallel()
+	got := wrap("one two three  averyveryverylongword four", 9)
+	if diff := cmp.Diff([]string{"one two", "three", "averyveryverylongword", "four"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := clip("日本語のテキスト", 4); got != "日本語…" {
+		t.Errorf("clip gave %q", got)
+	}
+}
+
+func TestReportsInBothLanguagesHaveTheLinesAndTheReasons(t *testing.T) {
+	t.Parallel()
+	v := skew.MustParse
+	for language, text := range reportTexts {
+		for jump, stable := range map[int]string{2: "v1.36.4+k3s1", 1: "v1.35.9+k3s1"} {
+			var out bytes.Buffer
+			if err := text.Execute(&out, reportFacts{
+				Initial: v("v1.34.4+k3s1"), Current: v("v1.35.4+k3s1"), NextPlan: v("v1.36.5+k3s1"), Stable: v(stable),
+				StableJump: jump, Skip: jump > 1, PolicySource: skew.PolicySource,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range []string{"initial=v1.34.4+k3s1", "current=v1.35.4+k3s1", "next_plan=v1.36.5+k3s1", "stable_channel=" + stable} {
+				if !strings.Contains(out.String(), "\n"+line+"\n") {
+					t.Errorf("%s: no line %s in\n%s", language, line, out.String())
+				}
+			}
+			dir := t.TempDir()
+			l := &lab{folder: folder{dir: dir}}
+			write(t, filepath.Join(dir, reportFile), out.String())
+			g := &Grade{OK: true}
+			e := &evidence{before: beforeRecord{ServerVersion: "v1.34.4+k3s1"}, after: afterRecord{ServerVersion: "v1.35.4+k3s1"}}
+			l.checkReport(g, e, v("v1.36.5+k3s1"))
+			if !g.OK {
+				t.Errorf("%s: check does not pass its own report: %+v", language, g.Findings)
+			}
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"--help":                         {cli.ExitOK, "lab run --practice"},
+		"step --help":                    {cli.ExitOK, "before"},
+		"step drain --help":              {cli.ExitOK, "Really drains the node"},
+		"step":                           {cli.ExitFailed, "name a step: before, workload"},
+		"step up":                        {cli.ExitFailed, `no step "up"`},
+		"run now":                        {cli.ExitFailed, "unknown command"},
+		"check --dir /nonexistent/lab":   {cli.ExitFailed, "no such file"},
+		"run --drain-timeout soon":       {cli.ExitFailed, "invalid"},
+		"run --practice --lang fr":       {cli.ExitFailed, "there are en and ja"},
+		"step before --kubeconfig /none": {cli.ExitFailed, "/none"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := cli.Run(t.Context(), newCommand(), strings.Fields(args), &stdout, &stderr)
+		if code != want.code || !strings.Contains(stdout.String()+stderr.String(), want.text) {
+			t.Errorf("lab %s: exit code %d\n%s%s", args, code, stdout.String(), stderr.String())
+		}
+	}
+}
