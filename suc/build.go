@@ -7,6 +7,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/k3sladder/k3sladder/skew"
 )
@@ -206,3 +207,10 @@ var prepareTagged = semver.New(0, 5, 0, "", "")
 // munge is what the controller makes of a version to use it as an image tag
 // and a label: every "+" becomes "-", and nothing else changes.
 func munge(version string) string { return strings.ReplaceAll(version, "+", "-") }
+
+// DrainTimeout is a drain's timeout in the form that means what it says: text
+// with a unit. An integer would count nanoseconds.
+func DrainTimeout(d time.Duration) *intstr.IntOrString {
+	t := intstr.FromString(d.String())
+	return &t
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/suc"
+)
+
+func newCommand() *cobra.Command {
+	kube := cli.NewKubeFlags()
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Write, judge, explain, apply and follow upgrade Plans",
+		Long: `plan works on Plans of system-upgrade-controller: it writes the next one, finds the
+mistakes that the controller lets pass, says what the controller will do node by
+node, applies a Plan and follows it until its nodes run the version.`,
+		Example: `  plan next --from v1.34.11+k3s1 --channels bundled > next.yaml
+  plan lint next.yaml
+  plan explain next.yaml
+  plan apply next.yaml --dry-run
+  plan apply next.yaml && plan watch k3s-server`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	kube.AddFlags(cmd)
+	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newApplyCommand(kube))
+	return cmd
+}
+
+// clients connects by kubectl's rules.
+func clients(kube *cli.KubeFlags) (suc.Clients, error) {
+	cfg, err := kube.Config()
+	if err != nil {
+		return suc.Clients{}, err
+	}
+	k, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return suc.Clients{}, err
+	}
+	d, err := dynamic.NewForConfig(cfg)
+	return suc.Clients{Kube: k, Dynamic: d}, err
+}
+
+// factsFlags are where a command learns about the cluster.
+type factsFlags struct {
+	file    string
+	cluster bool
+}
+
+// facts reads the file, or the cluster when it was asked for; nil is nothing
+// known.
+func (f *factsFlags) facts(ctx context.Context, kube *cli.KubeFlags) (*suc.Facts, error) {
+	switch {
+	case f.file != "":
+		b, err := read(f.file)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := suc.ParseFacts(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.file, err)
+		}
+		return facts, nil
+	case f.cluster:
+		c, err := clients(kube)
+		if err != nil {
+			return nil, err
+		}
+		return suc.ReadFacts(ctx, c)
+	}
+	return nil, nil
+}
+
+// maxFile bounds a file of Plans; the largest known has a few kilobytes.
+const maxFile = 64 << 20
+
+// read reads a file, or standard input for "-".
+func read(name string) ([]byte, error) {
+	if name == "-" {
+		return bounded(os.Stdin, "standard input")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a folder, name the files in it")}
+	}
+	return bounded(f, name)
+}
+
+func bounded(r io.Reader, name string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%s has more than %d MiB", name, maxFile>>20)
+	}
+	return b, nil
+}
+
+// files reads all named files.
+func files(names []string) ([]suc.File, error) {
+	out := make([]suc.File, 0, len(names))
+	for _, n := range names {
+		b, err := read(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, suc.File{Name: n, Data: b})
+	}
+	return out, nil
+}
+
+// plans reads the Plans of all named files, strictly.
+func plans(names []string) ([]*suc.Plan, error) {
+	fs, err := files(names)
+	if err != nil {
+		return nil, err
+	}
+	var out []*suc.Plan
+	for _, f := range fs {
+		p, err := suc.Decode(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		out = append(out, p...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no Plan in %s", strings.Join(names, ", "))
+	}
+	return out, nil
+}
+
+// fetch reads a URL or a file.
+func fetch(ctx context.Context, source string) ([]byte, error) {
+	if !strings.HasPrefix(source, "https://") && !strings.HasPrefix(source, "http://") {
+		return read(source)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, source, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w; without a network give a file instead", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", source, res.Status)
+	}
+	return bounded(res.Body, source)
+}

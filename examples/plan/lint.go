@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/suc"
+)
+
+func newLintCommand(kube *cli.KubeFlags) *cobra.Command {
+	var from factsFlags
+	var out cli.Output
+	var strict, rules bool
+	cmd := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Find what a Plan says and does not mean",
+		Long: `lint finds mistakes in Plans that the API server takes and the controller silently
+misreads: selectors that match nothing or everything, versions that skip a minor,
+agents that wait for a Plan of another name, durations that stop the controller.
+
+The files are judged together and offline; facts about the cluster, from a file or
+from the cluster itself, sharpen the verdict. "-" is standard input.
+
+Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
+2 unreadable input.`,
+		Example: `  plan lint servers.yaml agents.yaml
+  plan lint --cluster next.yaml           # ask the cluster for nodes, versions, accounts
+  plan lint --facts prod.json next.yaml   # the same from a file
+  plan lint -o github --strict deploy/*.yaml
+  plan lint --rules                       # what it looks for, with sources`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if rules {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			if rules {
+				return out.Print(w, suc.Rules(), writeRules)
+			}
+			facts, err := from.facts(cmd.Context(), kube)
+			if err != nil {
+				return err
+			}
+			fs, err := files(args)
+			if err != nil {
+				return err
+			}
+			found := suc.Lint(fs, suc.LintOptions{Facts: facts})
+			if found == nil {
+				found = suc.Findings{} // a list, also when it is empty
+			}
+			err = out.Print(w, found, func(w io.Writer) error {
+				if out.String() == "github" {
+					return found.WriteGitHub(w)
+				}
+				return found.WriteText(w)
+			})
+			if err != nil {
+				return err
+			}
+			if h := found.Highest(); h == suc.Error || strict && h == suc.Warning {
+				return cli.ErrNegative
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from.file, "facts", "", "file with facts about the cluster, JSON or YAML")
+	f.BoolVar(&from.cluster, "cluster", false, "ask the cluster for the facts")
+	f.BoolVar(&strict, "strict", false, "exit with 1 on warnings too")
+	f.BoolVar(&rules, "rules", false, "list the rules and judge nothing")
+	cmd.MarkFlagsMutuallyExclusive("facts", "cluster")
+	out.AddFlag(cmd, "text", "json", "yaml", "github")
+	return cmd
+}
+
+func writeRules(w io.Writer) error {
+	for _, r := range suc.Rules() {
+		if _, err := fmt.Fprintf(w, "%-24s %-8s %s\n%-24s          %s\n", r.Code, r.Severity, r.Text, "", r.Source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
