@@ -227,6 +227,23 @@ func zero(v intstr.IntOrString) bool {
 	return err == nil && n == 0
 }
 
+// refusedBy says why a budget refused a Pod to the end, in numbers.
+func refusedBy(b *budget, start, end balance, ready bool) string {
+	if why := never(b.pdb, start); why != "" {
+		return fmt.Sprintf("budget %s never allows a disruption: %s", b.name(), why)
+	}
+	text := fmt.Sprintf("budget %s needs %d healthy Pods and has %d", b.name(), end.desired, end.healthy)
+	switch {
+	case !ready && end.desired == 0:
+		text = fmt.Sprintf("budget %s allows no disruption, and frees Pods that are not ready only where it needs at least one healthy Pod", b.name())
+	case !ready:
+		text += ", and the Pod is not ready"
+	case end.healthy > end.desired && end.expected == 0:
+		text = fmt.Sprintf("budget %s allows no disruption: it counts controllers' scale, and finds none", b.name())
+	}
+	return text
+}
+
 // ignoresBudgets: the eviction API deletes such a Pod without a look at them.
 func ignoresBudgets(phase corev1.PodPhase, terminating bool) bool {
 	return terminating || phase == corev1.PodSucceeded || phase == corev1.PodFailed || phase == corev1.PodPending

@@ -214,6 +214,7 @@ func (j *judgement) describe() *Forecasted {
 		f.Gaps = []Gap{}
 	}
 	if j.noNode {
+		f.Missing = true
 		return f
 	}
 	for i := range j.model.nodes {
@@ -298,6 +299,9 @@ func (j *judgement) replacement(id int, madeFor map[int]int) *Replacement {
 	r := j.shown.run
 	made, ok := madeFor[id]
 	if !ok {
+		if j.model.pods[id].finished {
+			return nil
+		}
 		return &Replacement{State: "none"}
 	}
 	n := r.at(made)
@@ -354,7 +358,7 @@ func (j *judgement) finishes(f *Forecasted) []string {
 	for _, p := range f.Pods {
 		if p.Fate == FateEvicted {
 			n++
-			if p.Replacement != nil && p.Replacement.State != "ready" {
+			if p.Replacement != nil && (p.Replacement.State == "pending" || p.Replacement.State == "unready") {
 				pending++
 			}
 		}
@@ -363,16 +367,11 @@ func (j *judgement) finishes(f *Forecasted) []string {
 	case n == 0:
 		return []string{"there is nothing to evict"}
 	case pending == 0:
-		return []string{fmt.Sprintf("all %d Pods can go, and what replaces them runs elsewhere", n)}
+		return []string{fmt.Sprintf("every Pod can go (%d), and what replaces them runs elsewhere", n)}
+	case pending == n:
+		return []string{fmt.Sprintf("every Pod can go (%d), but what replaces them waits until the node is back", n)}
 	}
-	return []string{fmt.Sprintf("all %d Pods can go; %d of them find no place elsewhere until the node is back", n, pending)}
-}
-
-func refusedBy(b *budget, s balance) string {
-	if why := never(b.pdb, s); why != "" {
-		return fmt.Sprintf("budget %s never allows a disruption: %s", b.name(), why)
-	}
-	return fmt.Sprintf("budget %s needs %d healthy Pods and has %d", b.name(), s.desired, s.healthy)
+	return []string{fmt.Sprintf("every Pod can go (%d); what replaces %d of them waits until the node is back", n, pending)}
 }
 
 func keys(m map[string]bool) []string {

@@ -18,6 +18,8 @@ type Forecasted struct {
 	Time Estimate `json:"time"`
 	// OtherNodes is the number of other nodes that are Ready and take Pods.
 	OtherNodes int `json:"otherNodes"`
+	// Missing: the cluster has no such node, so the drain fails at once.
+	Missing bool `json:"missing,omitempty"`
 	// Gaps are parts of the cluster that could not be read.
 	Gaps []Gap `json:"gaps"`
 
@@ -112,6 +114,3 @@ type Estimate struct {
 	Likely float64 `json:"likely"`
 	Most   float64 `json:"most"`
 }
-
-// String is the forecast as text.
-func (f *Forecasted) String() string { return string(f.Verdict) }

@@ -46,6 +46,7 @@ type simulation struct {
 	madeFor map[int]int // id of the Pod that each made one replaces
 
 	balances []balance
+	started  []balance
 	dirty    []bool
 	active   map[int]int // by owner, those touched
 	lost     map[string]*readiness
@@ -76,7 +77,17 @@ type leftPod struct {
 
 func (o outcome) drains() bool { return len(o.left) == 0 }
 
+// simulate plays the drain through once.
 func (m *model) simulate(v variant) outcome {
+	r := m.start(v)
+	r.queue = slices.Clone(m.retried())
+	return r.drain()
+}
+
+// still is the world as it is, with nothing set off.
+func (m *model) still() *simulation { return m.start(variant{hopeful: true}) }
+
+func (m *model) start(v variant) *simulation {
 	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{},
 		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{},
 		flags: make([]flag, len(m.pods)), where: make([]int32, len(m.pods)),
@@ -112,8 +123,8 @@ func (m *model) simulate(v variant) outcome {
 			r.balances[i] = r.balance(i)
 		}
 	}
-	r.queue = slices.Clone(m.retried())
-	return r.drain()
+	r.started = slices.Clone(r.balances)
+	return r
 }
 
 // retried are the Pods of the start without a node whose chance a drain can
@@ -244,7 +255,7 @@ func (r *simulation) refusedPod(id int) leftPod {
 	l := leftPod{id: id, budget: -1, why: "not evicted"}
 	if c := r.covering(r.pod(id)); len(c) > 0 {
 		l.budget, l.after = c[0], r.balances[c[0]]
-		l.why = refusedBy(r.m.budgets[c[0]], l.after)
+		l.why = refusedBy(r.m.budgets[c[0]], r.started[c[0]], l.after, r.is(id, isReady))
 	}
 	return l
 }
