@@ -11,62 +11,244 @@ import (
 	"modernc.org/sqlite"
 )
 
+var (
+	// errTryAgain: a lock was taken for a moment, or something changed meanwhile.
+	errTryAgain = errors.New("it was locked or changed")
+	// errNoWAL: the database is not in WAL mode, or its log is not shared.
+	errNoWAL = errors.New("no write-ahead log in use")
+	// errYield: a checkpoint that keeps the writer out waits for this reader.
+	errYield = errors.New("a checkpoint waits for the copy")
+)
+
+// copied is what copyDatabase knows of its copy. sum, its SHA-256, is empty when
+// it was not made on the way.
+type copied struct {
+	Database
+	sum string
+}
+
+// copyDatabase writes the database src, as it is at one moment, to dst, which
+// must not exist. The copy is in rollback-journal mode and has no side files.
+// Nothing about the source changes, not even the presence of -wal and -shm.
+func copyDatabase(ctx context.Context, src, dst string, wait time.Duration, m *meter) (copied, error) {
+	deadline := time.Now().Add(wait)
+	for pause, yields := 2*time.Millisecond, 0; ; pause = min(2*pause, 100*time.Millisecond) {
+		h, err := whoHolds(src)
+		if err != nil {
+			return copied{}, err
+		}
+		c, err := copyOnce(ctx, src, dst, h, yields < maxYields, time.Until(deadline), m)
+		if errors.Is(err, errYield) {
+			yields++
+		} else if !errors.Is(err, errTryAgain) {
+			if errors.Is(err, ErrBusy) {
+				err = busy(src, h, wait)
+			}
+			return c, err
+		} else if time.Now().After(deadline) {
+			return c, busy(src, h, wait)
+		}
+		if err := removeDatabase(dst); err != nil {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return c, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func busy(src string, h holder, wait time.Duration) error {
+	return fail("read", src, ErrBusy, "waited %s for %s to release it; end its transaction, or wait longer", max(wait, 0), h)
+}
+
+// copyOnce chooses how the database is read. In use by another process, in WAL
+// mode: its pages and those of its log, under a reader's locks. In use in
+// another mode, or by this very process: through SQLite. In use by nobody:
+// SQLite would have to make or change side files to open it, so its files are
+// read as they are.
+func copyOnce(ctx context.Context, src, dst string, h holder, mayYield bool, wait time.Duration, m *meter) (copied, error) {
+	if h.self {
+		return copyThroughSQLite(ctx, src, dst, wait, m)
+	}
+	if h.held {
+		c, err := copyLive(ctx, src, dst, mayYield, m)
+		if errors.Is(err, errNoWAL) {
+			return copyThroughSQLite(ctx, src, dst, wait, m)
+		}
+		return c, err
+	}
+	return copyAtRest(ctx, src, dst, m)
+}
+
+// maxYields bounds how often a copy begins again to let a checkpoint pass. kine
+// makes one every five minutes, so the second try is nearly always alone.
+const maxYields = 3
+
+// patience is how long a checkpoint may keep the writer out before the copy
+// takes it to be waiting for the copy.
+const patience = 500 * time.Millisecond
+
+// copyLive copies a database in WAL mode that other processes use. No writer
+// waits for it: what is committed meanwhile goes to the log and is not copied.
+// A checkpoint of the modes FULL, RESTART and TRUNCATE keeps writers out while
+// it waits for readers, and kine makes one after each compaction
+// (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint); the copy gives way
+// to it and begins again.
+func copyLive(ctx context.Context, src, dst string, mayYield bool, m *meter) (copied, error) {
+	moment, err := openMoment(src)
+	if err != nil {
+		return copied{}, err
+	}
+	defer moment.close()
+	var looked, since time.Time
+	stop := func() error {
+		now := time.Now()
+		if !mayYield || now.Sub(looked) < patience/10 {
+			return nil
+		}
+		looked = now
+		switch {
+		case !moment.checkpointing():
+			since = time.Time{}
+		case since.IsZero():
+			since = now
+		case now.Sub(since) > patience:
+			return errYield
+		}
+		return nil
+	}
+	return copyImage(ctx, moment.db, moment.log, dst, m, stop)
+}
+
+func copyImage(ctx context.Context, db, log *os.File, dst string, m *meter, stop func() error) (c copied, err error) {
+	if err := checkHeader(db); err != nil {
+		return c, err
+	}
+	img, err := openImage(db, log)
+	if err != nil {
+		return c, err
+	}
+	if log != nil {
+		if st, err := log.Stat(); err == nil {
+			c.WALBytes = st.Size()
+		}
+	}
+	c.PageSize, c.Pages, c.FreePages, c.JournalMode = int64(img.pageSize), int64(img.pages), int64(img.free), img.mode
+	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	c.sum, err = img.writeTo(ctx, out, m, stop)
+	return c, err
+}
+
+// copyAtRest copies a database that nobody has open, under the shared lock that
+// keeps other processes from writing the file in rollback mode or removing its
+// log. If one opens it meanwhile, the copy begins again.
+func copyAtRest(ctx context.Context, src, dst string, m *meter) (c copied, err error) {
+	db, err := os.Open(src)
+	if err != nil {
+		return c, err
+	}
+	defer db.Close()
+	if h, err := readLock(db); err != nil {
+		return c, err
+	} else if h.held {
+		return c, errTryAgain
+	}
+	before, err := sizes(src)
+	if err != nil {
+		return c, err
+	}
+	if before["-journal"].size > 0 {
+		c, err = copyAndRecover(ctx, src, dst, before, m)
+	} else {
+		var log *os.File
+		if _, ok := before["-wal"]; ok {
+			if log, err = os.Open(src + "-wal"); err != nil {
+				return c, err
+			}
+			defer log.Close()
+		}
+		c, err = copyImage(ctx, db, log, dst, m, func() error { return nil })
+	}
+	if err != nil {
+		return c, err
+	}
+	after, err := sizes(src)
+	if err != nil {
+		return c, err
+	}
+	if h, err := othersHold(db); err != nil {
+		return c, err
+	} else if h.held || fmt.Sprint(before) != fmt.Sprint(after) {
+		return c, errTryAgain
+	}
+	return c, nil
+}
+
+// copyAndRecover copies the files and has SQLite roll back, in the copy, the
+// transaction that the journal is of.
+func copyAndRecover(ctx context.Context, src, dst string, files map[string]fileState, m *meter) (c copied, err error) {
+	var total, done int64
+	for _, f := range files {
+		total += f.size
+	}
+	for suffix := range files {
+		err := copyFile(ctx, src+suffix, dst+suffix, func(n int64) {
+			done += n
+			m.at(min(done, total-1), total, 0)
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	db, err := openDB(dst, "_pragma=synchronous(off)", "_pragma=locking_mode(exclusive)")
+	if err != nil {
+		return c, err
+	}
+	defer db.Close()
+	conn, err := openConn(ctx, db, src, 0)
+	if err != nil {
+		return c, err
+	}
+	defer conn.Close()
+	if err := c.readFile(ctx, conn); err != nil {
+		return c, classify(src, err)
+	}
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode=delete").Scan(&mode); err != nil {
+		return c, classify(src, err)
+	}
+	if mode != "delete" {
+		return c, fmt.Errorf("the copy of %s stays in journal mode %s", src, mode)
+	}
+	m.at(total, total, c.Pages)
+	return c, nil
+}
+
 // stepPages is how much is copied between two looks at the context. All steps
 // run inside one read transaction, so a commit of another process restarts
 // nothing.
 const stepPages = 2048
 
-// errInUse: a process opened the database while it was being copied as one at
-// rest.
-var errInUse = errors.New("a process opened the database during the copy")
-
-// copyDatabase writes the database src, as it is at one moment, to dst, which
-// must not exist. The copy is in rollback-journal mode and has no side files.
-// Nothing about the source changes, not even the presence of -wal and -shm.
-//
-// A database in use is read through SQLite, in one read transaction: in WAL
-// mode no writer waits for it. A database at rest is not opened with SQLite at
-// all, which would have to make or change side files: its files are copied, and
-// SQLite recovers the copy.
-func copyDatabase(ctx context.Context, src, dst string, wait time.Duration, m *meter) (Database, error) {
-	for try := 0; ; try++ {
-		h, err := whoHolds(src)
-		if err != nil {
-			return Database{}, err
-		}
-		var d Database
-		if h.held {
-			d, err = copyLive(ctx, src, dst, wait, m)
-			if errors.Is(err, ErrBusy) {
-				err = fail("read", src, ErrBusy, "waited %s; it is held by %s", wait, h)
-			}
-		} else {
-			d, err = copyAtRest(ctx, src, dst, m)
-		}
-		if errors.Is(err, errInUse) && try < 5 {
-			if err := removeDatabase(dst); err != nil {
-				return Database{}, err
-			}
-			continue
-		}
-		return d, err
-	}
-}
-
-// copyLive copies through SQLite's backup interface while one read transaction
-// keeps the moment.
-func copyLive(ctx context.Context, src, dst string, wait time.Duration, m *meter) (d Database, err error) {
+// copyThroughSQLite copies through SQLite's backup interface, while one read
+// transaction keeps the moment.
+func copyThroughSQLite(ctx context.Context, src, dst string, wait time.Duration, m *meter) (c copied, err error) {
 	if st, err := os.Stat(src + "-wal"); err == nil {
-		d.WALBytes = st.Size()
+		c.WALBytes = st.Size()
 	}
 	db, err := openDB(src, "mode=ro", "readonly_shm=1", "_pragma=query_only(1)")
 	if err != nil {
-		return d, err
+		return c, err
 	}
 	defer db.Close()
 	conn, err := openConn(ctx, db, src, wait)
 	if err != nil {
-		return d, err
+		return c, err
 	}
 	defer conn.Close()
 	begin := func() error {
@@ -81,17 +263,17 @@ func copyLive(ctx context.Context, src, dst string, wait time.Duration, m *meter
 		return err
 	}
 	if err := retryBusy(ctx, wait, begin); err != nil {
-		return d, classify(src, err)
+		return c, classify(src, err)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-	if err := d.readFile(ctx, conn); err != nil {
-		return d, classify(src, err)
+	if err := c.readFile(ctx, conn); err != nil {
+		return c, classify(src, err)
 	}
 	// The target is thrown away when anything fails, so it needs no journal;
 	// its only fsync comes later, when the source's readers are gone.
 	target, err := dsn(dst, "_pragma=journal_mode(off)", "_pragma=synchronous(off)", "_pragma=locking_mode(exclusive)")
 	if err != nil {
-		return d, err
+		return c, err
 	}
 	err = conn.Raw(func(driverConn any) error {
 		b, err := driverConn.(interface {
@@ -107,21 +289,22 @@ func copyLive(ctx context.Context, src, dst string, wait time.Duration, m *meter
 			more, err = b.Step(stepPages)
 			if pages := int64(b.PageCount()); pages > 0 {
 				done := pages - int64(b.Remaining())
-				m.at(done*d.PageSize, pages*d.PageSize, done)
+				m.at(done*c.PageSize, pages*c.PageSize, done)
 			}
 		}
 		return errors.Join(err, b.Finish())
 	})
 	if err != nil {
-		return d, classify(src, err)
+		return c, classify(src, err)
 	}
-	return d, leaveWAL(dst)
+	return c, leaveWAL(dst)
 }
 
 // leaveWAL marks a database file whose log is empty as one in rollback mode: it
 // can then be read from read-only media and gets no side files by being looked
 // at. kine sets WAL mode whenever it starts. Bytes 18 and 19 are the file
-// format's write and read version (https://www.sqlite.org/fileformat.html#file_format_version_numbers).
+// format's write and read version
+// (https://www.sqlite.org/fileformat.html#file_format_version_numbers).
 func leaveWAL(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -133,75 +316,6 @@ func leaveWAL(path string) (err error) {
 	}
 	_, err = f.WriteAt([]byte{1, 1}, 18)
 	return err
-}
-
-// copyAtRest copies the files of a database that nobody has open, under the
-// shared lock that keeps other processes from removing its log, and lets SQLite
-// replay log or journal into the copy.
-func copyAtRest(ctx context.Context, src, dst string, m *meter) (d Database, err error) {
-	if err := checkHeader(src); err != nil {
-		return d, err
-	}
-	lock, err := os.Open(src)
-	if err != nil {
-		return d, err
-	}
-	defer lock.Close()
-	if h, err := readLock(lock); err != nil {
-		return d, err
-	} else if h.held {
-		return d, errInUse
-	}
-	before, err := sizes(src)
-	if err != nil {
-		return d, err
-	}
-	d.WALBytes = before["-wal"].size
-	var total, done int64
-	for _, f := range before {
-		total += f.size
-	}
-	for suffix := range before {
-		err := copyFile(ctx, src+suffix, dst+suffix, func(n int64) {
-			done += n
-			m.at(min(done, total-1), total, 0)
-		})
-		if err != nil {
-			return d, err
-		}
-	}
-	after, err := sizes(src)
-	if err != nil {
-		return d, err
-	}
-	if h, err := othersHold(lock); err != nil {
-		return d, err
-	} else if h.held || fmt.Sprint(before) != fmt.Sprint(after) {
-		return d, errInUse
-	}
-
-	db, err := openDB(dst, "_pragma=synchronous(off)", "_pragma=locking_mode(exclusive)")
-	if err != nil {
-		return d, err
-	}
-	defer db.Close()
-	conn, err := openConn(ctx, db, src, 0)
-	if err != nil {
-		return d, err
-	}
-	defer conn.Close()
-	if err := d.readFile(ctx, conn); err != nil {
-		return d, classify(src, err)
-	}
-	var mode string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode=delete").Scan(&mode); err != nil {
-		return d, classify(src, err)
-	}
-	if mode != "delete" {
-		return d, fmt.Errorf("the copy of %s stays in journal mode %s", src, mode)
-	}
-	m.at(total, total, d.Pages)
-	return d, nil
 }
 
 type fileState struct {

@@ -187,7 +187,7 @@ func (s *saver) fill(ctx context.Context, dir string) error {
 		DataDir:       s.det.DataDir,
 		Datastore:     s.det.Path,
 		Minimal:       s.opts.Minimal,
-		Database:      database,
+		Database:      database.Database,
 		Warnings:      s.det.Warnings,
 	}
 	if err := s.addToken(dir); err != nil {
@@ -203,7 +203,7 @@ func (s *saver) fill(ctx context.Context, dir string) error {
 	go func() { synced <- syncTree(dir) }()
 	err = s.inspect(ctx, dst)
 	if err == nil {
-		err = s.hash(ctx, dir)
+		err = s.hash(ctx, dir, database.sum)
 	}
 	if err := errors.Join(err, <-synced); err != nil {
 		return err
@@ -295,7 +295,9 @@ func (s *saver) warn(w string) {
 	}
 }
 
-func (s *saver) hash(ctx context.Context, dir string) error {
+// hash fills in sizes and sums; the database's is known if it was made on the
+// way.
+func (s *saver) hash(ctx context.Context, dir, databaseSum string) error {
 	var total, done int64
 	for _, f := range s.m.Files {
 		if st, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path))); err == nil {
@@ -305,6 +307,11 @@ func (s *saver) hash(ctx context.Context, dir string) error {
 	m := newMeter(s.opts.Progress, PhaseHash)
 	for i := range s.m.Files {
 		f := &s.m.Files[i]
+		if f.Path == DatabaseName && databaseSum != "" {
+			f.SHA256, f.Size = databaseSum, s.m.Database.Bytes
+			done += f.Size
+			continue
+		}
 		sum, size, err := hashFile(ctx, filepath.Join(dir, filepath.FromSlash(f.Path)), func(n int64) {
 			done += n
 			m.at(done, total, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,19 +86,16 @@ func classify(path string, err error) error {
 
 // checkHeader says early and clearly what SQLite would say late: that the file
 // is empty, or no database at all.
-func checkHeader(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func checkHeader(f *os.File) error {
 	head := make([]byte, len(magic))
-	n, _ := f.ReadAt(head, 0)
+	n, err := f.ReadAt(head, 0)
 	switch {
-	case n == 0:
-		return fail("read", path, ErrNotSQLite, "the file is empty")
+	case n == 0 && errors.Is(err, io.EOF):
+		return fail("read", f.Name(), ErrNotSQLite, "the file is empty")
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
 	case string(head[:n]) != magic:
-		return fail("read", path, ErrNotSQLite, "the file was overwritten, or is encrypted")
+		return fail("read", f.Name(), ErrNotSQLite, "the file was overwritten, or is encrypted")
 	}
 	return nil
 }

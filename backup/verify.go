@@ -172,7 +172,12 @@ func (v *Verification) checkDatabase(ctx context.Context, path string, token []b
 	} else {
 		v.Database.Bytes = st.Size()
 	}
-	if err := checkHeader(path); err != nil {
+	f, err := os.Open(path)
+	if err != nil {
+		return fail("read", path, err, "")
+	}
+	defer f.Close()
+	if err := checkHeader(f); err != nil {
 		v.problem("database", "%v", err)
 		return nil
 	}

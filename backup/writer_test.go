@@ -20,6 +20,7 @@ import (
 //	sql STATEMENT     anything
 //	load HZ           begin to commit that often, until the process ends
 //	count             how many commits of load there were so far
+//	churn             begin to do everything that moves pages, see churn
 const writerEnv = "K3SLADDER_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -62,6 +63,8 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 			var hz int
 			fmt.Sscan(rest, &hz)
 			go load(db, hz, loaded)
+		case "churn":
+			go churn(path)
 		case "count":
 			n := <-loaded
 			loaded <- n
@@ -84,6 +87,46 @@ func load(db *sql.DB, hz int, loaded chan int64) {
 		putRow(&t, db, fmt.Sprintf("/registry/leases/load/l%03d", i%200), strings.Repeat("y", 900))
 		loaded <- <-loaded + 1
 		time.Sleep(time.Second / time.Duration(hz))
+	}
+}
+
+// churn commits as fast as it can: every transaction gives all 50 rows of same a
+// new common number, writes and deletes blobs, and now and then it checkpoints
+// in every mode, or vacuums, so that the log starts anew and the file shrinks.
+func churn(path string) {
+	var t writerT
+	db := openKine(&t, path)
+	db.SetMaxOpenConns(1)
+	for i := 0; ; i++ {
+		tx, err := db.Begin()
+		if err != nil {
+			continue
+		}
+		tx.Exec("UPDATE same SET n = (SELECT max(n) + 1 FROM same)")
+		for range 4 {
+			tx.Exec("INSERT OR REPLACE INTO blobs VALUES (abs(random()) % 300, randomblob(abs(random()) % 9000))")
+			tx.Exec("DELETE FROM blobs WHERE k = abs(random()) % 300")
+		}
+		tx.Exec("UPDATE total SET n = (SELECT count(*) FROM blobs)")
+		if i%7 == 3 {
+			tx.Rollback()
+		} else {
+			tx.Commit()
+		}
+		switch i % 40 {
+		case 10:
+			db.Exec("PRAGMA wal_checkpoint(PASSIVE)")
+		case 20:
+			db.Exec("PRAGMA wal_checkpoint(FULL)")
+		case 30:
+			db.Exec("PRAGMA wal_checkpoint(RESTART)")
+		case 39:
+			db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		}
+		if i%331 == 330 {
+			db.Exec("BEGIN IMMEDIATE; DELETE FROM blobs WHERE k > 20; UPDATE total SET n = (SELECT count(*) FROM blobs); COMMIT")
+			db.Exec("VACUUM")
+		}
 	}
 }
 
