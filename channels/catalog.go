@@ -142,6 +142,10 @@ func Jump(from, to skew.Version) int {
 	return (b.Major-a.Major)*1000 + b.Minor - a.Minor
 }
 
+// maxChannels bounds a list, since the search for a ladder takes the square of
+// it. k3s's has about sixty.
+const maxChannels = 2000
+
 // decode reads the list that a channel server answers with:
 // https://update.k3s.io/v1-release/channels.
 func decode(body []byte) ([]Channel, error) {
@@ -184,6 +188,9 @@ func decode(body []byte) ([]Channel, error) {
 		return nil, fmt.Errorf("the server answered with an error: %s", serverError(list.Code, list.Message, list.Status))
 	case list.Data == nil, list.Type != "collection", list.ResourceType != "" && list.ResourceType != "channels":
 		return nil, errors.New(`the JSON is no channel list (type "collection" with data)`)
+	}
+	if len(*list.Data) > maxChannels {
+		return nil, fmt.Errorf("the list has %d channels, more than %d", len(*list.Data), maxChannels)
 	}
 	channels := make([]Channel, 0, len(*list.Data))
 	seen := make(map[string]bool, len(*list.Data))

@@ -48,8 +48,8 @@ type Rung struct {
 	// Notes say what can break on this rung, as far as the facts do not rule it
 	// out. [Rung.Applies] filters them anew.
 	Notes []Applying `json:"notes,omitempty"`
-	// Unchecked says what could not be checked about this rung, because the
-	// release is newer than this module.
+	// Unchecked says what could not be checked about this rung: the release is
+	// newer than this module, or no channel of the catalog points at it or above.
 	Unchecked []string `json:"unchecked,omitempty"`
 }
 
@@ -64,6 +64,7 @@ type Move struct {
 // Notes that the facts rule out are gone; a note that hangs on something unknown
 // stays and says on what.
 func (r Rung) Applies(f Facts) []Applying {
+	f = f.withDistribution(r.Version)
 	var as []Applying
 	for _, n := range r.Notes {
 		if a, ok := n.judge(f); ok {
@@ -203,6 +204,7 @@ func (t *table) ladder(from, target skew.Version, catalog *Catalog, facts Facts)
 		at = i
 	}
 	g.explainRungs(climb.Rungs, rungs)
+	catalog.doubt(climb.Rungs)
 	climb.Notes = climbNotes(from, facts)
 	climb.IfKnown = g.alternatives(end, facts, rungs)
 	return climb, nil

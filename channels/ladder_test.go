@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/k3sladder/k3sladder/channels"
@@ -109,7 +110,7 @@ func TestReleasesNewerThanTheModuleAreUsableAndMarked(t *testing.T) {
 		}
 	}
 	// A minor that the module does not know.
-	climb = climbTo(t, "v1.36.5+k3s1", "v1.38.0+k3s1", catalogOf("v1.38.0+k3s1"), channels.Facts{})
+	climb = climbTo(t, "v1.36.5+k3s1", "v1.38.0+k3s1", catalogOf("v1.37.1+k3s1", "v1.38.0+k3s1"), channels.Facts{})
 	if climb.String() != "v1.36.5+k3s1 -> v1.37.1+k3s1 -> v1.38.0+k3s1" || len(climb.Rungs[0].Unchecked) != 0 || len(climb.Rungs[1].Unchecked) == 0 {
 		t.Errorf("%s: %+v", climb, climb.Rungs)
 	}
@@ -131,6 +132,21 @@ func TestReleasesNewerThanTheModuleAreUsableAndMarked(t *testing.T) {
 	climb = climbTo(t, "v1.23.17+k3s1", "v1.24.17+k3s1", nil, channels.Facts{})
 	if len(climb.Rungs) != 1 || len(climb.Rungs[0].Unchecked) == 0 {
 		t.Errorf("%+v", climb.Rungs)
+	}
+}
+
+func TestRungsThatTheCatalogLacksAreMarked(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, channel, says string }{
+		{"a mirror without the minor", "v1.36.5+k3s1", "no channel points at a 1.35 release"},
+		{"a mirror that stopped", "v1.35.4+k3s1", "the newest 1.35 release that a channel points at is v1.35.4+k3s1"},
+		{"a full one", "v1.35.9+k3s1", ""},
+	} {
+		climb := climbTo(t, "v1.34.12+k3s1", "v1.36.5+k3s1", catalogOf(tt.channel), channels.Facts{})
+		got := strings.Join(climb.Rungs[0].Unchecked, "; ")
+		if climb.Rungs[0].Version != skew.MustParse("v1.35.9+k3s1") || (got == "") != (tt.says == "") || !strings.Contains(got, tt.says) {
+			t.Errorf("%s: %s, %q", tt.name, climb, got)
+		}
 	}
 }
 
@@ -253,4 +269,47 @@ func BenchmarkLadder(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// FuzzLadder: any two versions give a ladder that keeps the policy, or an error.
+func FuzzLadder(f *testing.F) {
+	f.Add("v1.34.11+k3s1", "v1.36.4+k3s1", uint8(0))
+	f.Add("v1.24.10+k3s1", "v1.37.1+k3s1", uint8(7))
+	f.Add("v1.32.10+rke2r1", "v1.33.13+rke2r2", uint8(1))
+	f.Add("v1.36.8+k3s1", "v1.38.0-rc1+k3s1", uint8(13))
+	f.Add("v1.0.0+k3s1", "v1.999999999.0+k3s1", uint8(2))
+	f.Fuzz(func(t *testing.T, from, to string, facts uint8) {
+		a, err := skew.Parse(from)
+		if err != nil {
+			return
+		}
+		b, err := skew.Parse(to)
+		if err != nil {
+			return
+		}
+		climb, err := channels.Ladder(a, b, channels.Bundled(), channels.Facts{
+			Datastore: []channels.Datastore{"", channels.SQLite, channels.EmbeddedEtcd, channels.ExternalDatastore}[facts&3],
+			Agents:    []channels.Answer{"", channels.Yes, channels.No, ""}[facts>>2&3],
+			Executor:  []channels.Executor{"", channels.SUC, channels.Script, ""}[facts>>4&3],
+		})
+		if err != nil {
+			return
+		}
+		at := a
+		for _, r := range climb.Rungs {
+			if r.From != at {
+				t.Fatalf("%s: a rung from %s", climb, r.From)
+			}
+			if u, err := skew.CheckUpgrade(at, r.Version); err != nil || u.Kind == skew.NoOp {
+				t.Fatalf("%s: %s -> %s: %v", climb, at, r.Version, err)
+			}
+			if r.Why == "" || len(r.Kubelet) == 0 || len(r.Kubectl) == 0 || r.InstallScript == "" {
+				t.Fatalf("an incomplete rung: %+v", r)
+			}
+			at = r.Version
+		}
+		if at != b {
+			t.Fatalf("%s does not end at %s", climb, b)
+		}
+	})
 }

@@ -99,6 +99,7 @@ func TestReadRefusesBrokenAnswers(t *testing.T) {
 		{"a latest that is a number", write(strings.Replace(aList, `"v1.36.4+k3s1"`, "136", 1)), "no channel list"},
 		{"duplicate names", write(strings.Replace(aList, `"name":"testing"`, `"name":"stable"`, 1)), `channel "stable" is there twice`},
 		{"a channel without a name", write(`{"type":"collection","data":[{"latest":"v1.36.4+k3s1"}]}`), "channel 0 has no name"},
+		{"more channels than any server has", write(`{"type":"collection","data":[` + strings.Repeat(`{"name":"a"},`, 2000) + `{"name":"b"}]}`), "2001 channels, more than 2000"},
 		{"a redirect to nowhere", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) }, "302 Found without saying where to go"},
 		{"a redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "stopped after 5 redirects"},
 		{"a redirect to another protocol", func(w http.ResponseWriter, r *http.Request) {

@@ -45,6 +45,24 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 	return r
 }
 
+// doubt marks the rungs, but the target, that the module's table has and the
+// catalog does not: a mirror may not carry them.
+func (c *Catalog) doubt(rungs []Rung) {
+	if c == nil {
+		return
+	}
+	for i := range rungs[:len(rungs)-1] {
+		r := &rungs[i]
+		newest, err := c.NewestPatch(r.Version.Minor())
+		switch {
+		case err != nil:
+			r.Unchecked = append(r.Unchecked, fmt.Sprintf("no channel points at a %s release: a mirror may not have %s", r.Version.Minor(), r.Version))
+		case newest.Less(r.Version):
+			r.Unchecked = append(r.Unchecked, fmt.Sprintf("the newest %s release that a channel points at is %s: a mirror may not have %s", r.Version.Minor(), newest, r.Version))
+		}
+	}
+}
+
 // climbNotes are the notes about every rung.
 func climbNotes(from skew.Version, facts Facts) []Applying {
 	facts = facts.withDistribution(from)

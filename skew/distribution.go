@@ -17,13 +17,14 @@ type distribution struct {
 // distributions are the ones that must be told apart from a prerelease when
 // they are written with a hyphen, in an image tag or always.
 var distributions = [...]distribution{
-	{name: "k3s"},                  // v1.34.11+k3s1, v1.17.0+k3s.1, v1.35.0+k3s-1a2b3c4d: https://docs.k3s.io/release-notes/v1.34.X
-	{name: "rke2"},                 // v1.33.4+rke2r1: https://docs.rke2.io/release-notes/v1.33.X
-	{name: "k0s"},                  // v1.31.2+k0s.0, node status v1.31.2+k0s: https://docs.k0sproject.io/stable/releases/
-	{name: "eks", hyphen: true},    // v1.32.4-eks-1234: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
-	{name: "gke", hyphen: true},    // v1.30.5-gke.1443001: https://cloud.google.com/kubernetes-engine/versioning
-	{name: "aliyun", hyphen: true}, // v1.30.1-aliyun.1
-	{name: "tke", hyphen: true},    // v1.30.0-tke.3
+	{name: "k3s"},                   // v1.34.11+k3s1, v1.17.0+k3s.1, v1.35.0+k3s-1a2b3c4d: https://docs.k3s.io/release-notes/v1.34.X
+	{name: "rke2"},                  // v1.33.4+rke2r1: https://docs.rke2.io/release-notes/v1.33.X
+	{name: "k0s"},                   // v1.31.2+k0s.0, node status v1.31.2+k0s: https://docs.k0sproject.io/stable/releases/
+	{name: "eks", hyphen: true},     // v1.32.4-eks-1234: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+	{name: "gke", hyphen: true},     // v1.30.5-gke.1443001: https://cloud.google.com/kubernetes-engine/versioning
+	{name: "aliyun", hyphen: true},  // v1.30.1-aliyun.1
+	{name: "tke", hyphen: true},     // v1.30.0-tke.3
+	{name: "rancher", hyphen: true}, // RKE1: v1.27.8-rancher2-1
 }
 
 // distributionOf finds the known distribution that build begins with. The name

@@ -147,7 +147,7 @@ func trimPlatform(build string) string {
 		}
 		switch build[i+1:] {
 		case "amd64", "arm64", "arm", "armhf", "s390x", "ppc64le", "riscv64":
-			build = strings.TrimSuffix(build[:i], "-linux")
+			build = strings.TrimSuffix(strings.TrimSuffix(build[:i], "-linux"), "-windows")
 		default:
 			return build
 		}

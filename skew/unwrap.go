@@ -9,7 +9,7 @@ var labels = [...]string{
 	"client version:", "server version:", "gitversion:", "kubeletversion:",
 	"kubelet version:", "kube-proxy version:", "kubeproxyversion:", "latestversion:", "version:", "image:", "tag:",
 	"install_k3s_version=", "install_rke2_version=", "install_k3s_channel_version=",
-	"k3s version", "rke2 version", "kubernetes",
+	"k3s version", "rke2 version", "kubernetes", "release", "k3s", "rke2",
 }
 
 // unwrap takes away what surrounds the version in text. It gives a reason when

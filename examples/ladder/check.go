@@ -90,14 +90,14 @@ func (v *verdict) judge(facts channels.Facts) error {
 
 func (v *verdict) writeText(w io.Writer) error {
 	if !v.Allowed {
-		_, err := fmt.Fprintf(w, "forbidden: %s\n", v.Why)
-		return err
+		return writeWrapped(w, "", "  ", "forbidden: "+v.Why)
 	}
-	if _, err := fmt.Fprintf(w, "allowed: %s -> %s (%s)\n", v.From, v.To, v.Kind); err != nil {
+	if err := writeWrapped(w, "", "  ", fmt.Sprintf("allowed: %s -> %s (%s)", v.From, v.To, v.Kind)); err != nil {
 		return err
 	}
 	for _, o := range v.Unless {
-		if _, err := fmt.Fprintf(w, "  unless rule %s binds here: %s (%s)\n", o.Constraint.ID, o.Constraint.Text, o.Detail); err != nil {
+		text := fmt.Sprintf("unless rule %s binds here: %s (%s)", o.Constraint.ID, o.Constraint.Text, o.Detail)
+		if err := writeWrapped(w, "  ", "    ", text); err != nil {
 			return err
 		}
 	}

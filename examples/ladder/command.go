@@ -199,8 +199,11 @@ func (o *options) refuse(w io.Writer, from, target skew.Version, facts channels.
 	default:
 		return err
 	}
-	if perr := o.out.Print(w, r, func(io.Writer) error { return nil }); perr != nil {
+	if perr := o.out.Print(w, r, func(w io.Writer) error { return writeWrapped(w, "", "  ", err.Error()) }); perr != nil {
 		return perr
+	}
+	if o.out.String() == "text" {
+		return cli.ErrNegative
 	}
 	return cli.Negative(err)
 }

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/skew"
@@ -48,25 +49,29 @@ func (s *sighting) along(climb *channels.Climb) *fleetReport {
 }
 
 func (r *fleetReport) writeText(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, "\nMachines")
+	var b bytes.Buffer
+	line := func(first, format string, args ...any) {
+		_ = writeWrapped(&b, first, strings.Repeat(" ", len(first)+2), fmt.Sprintf(format, args...))
+	}
+	b.WriteString("\nMachines\n")
 	if len(r.Now) == 0 {
-		fmt.Fprintln(b, "   Now nothing breaks the version skew policy.")
+		line("   ", "Now nothing breaks the version skew policy.")
 	}
 	for _, v := range r.Now {
-		fmt.Fprintf(b, "   NOW %s %s: %s %s breaks rule %s\n", v.Where, v.Name, v.Component, v.Version, v.Rule.ID)
+		line("   ", "NOW %s", v)
 	}
 	for _, rung := range r.Rungs {
-		fmt.Fprintf(b, "   To %s\n", rung.Version)
+		line("   ", "To %s", rung.Version)
 		for _, v := range rung.Strands {
-			fmt.Fprintf(b, "      raising the servers to %s strands %s %s at %s\n", rung.Version.Minor(), v.Where, v.Name, v.Version.Minor())
+			line("      ", "raising the servers to %s strands %s %s at %s", rung.Version.Minor(), v.Where, v.Name, v.Version.Minor())
 		}
 		for i, m := range rung.Order {
-			fmt.Fprintf(b, "      %2d. %s\n", i+1, m)
+			line("      ", "%d. %s", i+1, m)
 		}
 		if rung.Error != "" {
-			fmt.Fprintf(b, "      %s\n", rung.Error)
+			line("      ", "%s", rung.Error)
 		}
 	}
-	return b.Flush()
+	_, err := w.Write(b.Bytes())
+	return err
 }
