@@ -10,7 +10,7 @@ import (
 
 // backup saves datastore and token, and proves that they belong together.
 func (l *lab) backup(ctx context.Context, live *live) (string, error) {
-	server, err := l.server()
+	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -88,10 +90,15 @@ func (l *lab) failed(ctx context.Context, s step, err error) error {
 }
 
 // server gives the API server's version.
-func (l *lab) server() (skew.Version, error) {
-	info, err := l.client.Discovery().ServerVersion()
+func (l *lab) server(ctx context.Context) (skew.Version, error) {
+	// ServerVersion of the discovery client would not end with ctx.
+	answer, err := l.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		return skew.Version{}, fmt.Errorf("asking the API server at %s for its version: %w", l.config.Host, err)
+	}
+	var info version.Info
+	if err := json.Unmarshal(answer, &info); err != nil {
+		return skew.Version{}, fmt.Errorf("the API server at %s: /version: %w", l.config.Host, err)
 	}
 	return skew.Parse(info.GitVersion)
 }

@@ -13,7 +13,7 @@ import (
 
 // before records what there is.
 func (l *lab) before(ctx context.Context, live *live) (string, error) {
-	server, err := l.server()
+	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	if err := l.read(upgradeFile, "upgrade", &done); err != nil {
 		return "", err
 	}
-	server, err := l.server()
+	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +108,7 @@ func (l *lab) capture(ctx context.Context, live *live) (*snapshot.Snapshot, erro
 
 // deprecated keeps the metric's lines and counts what the target removes.
 func (l *lab) deprecated(ctx context.Context, live *live) (string, error) {
-	server, err := l.server()
+	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ const planName = "k3s-server-next"
 // plan pins the next rung in a Plan and applies it, with the CRD and the
 // namespace it needs. Nothing runs it: the controller is not started.
 func (l *lab) plan(ctx context.Context, live *live) (string, error) {
-	server, err := l.server()
+	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -24,7 +24,7 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	from, err := l.server()
+	from, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (l *lab) sameToken(sha string) error {
 // waitVersion waits until API server and node are at to and the node is Ready.
 func (l *lab) waitVersion(ctx context.Context, to skew.Version, nodeName string, live *live) error {
 	return waitFor(ctx, l.readyTimeout, live, "the API server and node "+nodeName, func(ctx context.Context) (string, bool) {
-		server, err := l.server()
+		server, err := l.server(ctx)
 		if err != nil {
 			return "the API server does not answer", false
 		}

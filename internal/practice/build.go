@@ -103,6 +103,13 @@ func (b builder) binary(ctx context.Context) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
+	// What a killed build left is nobody's: this process holds the lock.
+	stale, _ := filepath.Glob(filepath.Join(b.dir, "build-*"))
+	for _, dir := range stale {
+		if err := os.RemoveAll(dir); err != nil {
+			return "", err
+		}
+	}
 	return path, b.build(ctx, path)
 }
 
@@ -156,7 +163,7 @@ func (b builder) run(ctx context.Context, dir string, line func(string), args ..
 	cmd.Dir = dir
 	// The checkout that this may run in must not bear on the module: no
 	// workspace, no vendoring, no cgo (kine then takes the pure Go SQLite).
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false", "GOTMPDIR="+dir)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	stderr := &lines{each: line}

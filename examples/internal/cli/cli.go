@@ -40,10 +40,11 @@ type negative struct{ error }
 
 func (n negative) Unwrap() error { return n.error }
 
-// Main runs cmd with the process's arguments until it ends or a SIGINT or
-// SIGTERM cancels its context, and exits. A second signal kills the process.
+// Main runs cmd with the process's arguments until it ends or a SIGINT, SIGTERM
+// or SIGHUP (a closed terminal) cancels its context, and exits. A second signal
+// kills the process.
 func Main(cmd *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	os.Exit(Run(ctx, cmd, os.Args[1:], os.Stdout, os.Stderr))
 }
