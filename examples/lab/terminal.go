@@ -19,6 +19,7 @@ import (
 type terminal struct {
 	out, err io.Writer
 	watched  bool
+	width    int // of the moving line
 	current  atomic.Pointer[live]
 }
 
@@ -30,8 +31,16 @@ func (t *terminal) say(line string) {
 }
 
 func newTerminal(out, err io.Writer) *terminal {
-	file, ok := err.(*os.File)
-	return &terminal{out: out, err: err, watched: ok && term.IsTerminal(int(file.Fd()))}
+	t := &terminal{out: out, err: err, width: 96}
+	if file, ok := err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		t.watched = true
+		// A line that wraps could not be taken away again; the spinner needs
+		// some room of its own.
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 20 {
+			t.width = min(t.width, columns-6)
+		}
+	}
+	return t
 }
 
 // logEvery is how often a log gets a line about something that moves.
@@ -80,7 +89,7 @@ func (l *live) tick() {
 }
 
 func (l *live) line() string {
-	return clip(fmt.Sprintf("%-11s %s  %s", l.name, time.Since(l.began).Round(time.Second), l.text), 96)
+	return clip(fmt.Sprintf("%-11s %s  %s", l.name, time.Since(l.began).Round(time.Second), l.text), l.t.width)
 }
 
 // say replaces what the line tells.
