@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/kubectl/pkg/util/hash"
 )
 
 // Clients are the two ways into a cluster: Plans are no built-in kind.
@@ -209,4 +210,39 @@ func controllerNode(ctx context.Context, kube kubernetes.Interface, d *appsv1.De
 		}
 	}
 	return ""
+}
+
+// SecretHashes are the hashes of the Plan's Secrets that count for [Hash], as
+// the controller computes them; nothing else of a Secret is kept.
+func SecretHashes(ctx context.Context, kube kubernetes.Interface, p *Plan) ([]string, error) {
+	var out []string
+	for _, s := range p.Spec.Secrets {
+		if s.IgnoreUpdates {
+			continue
+		}
+		secret, err := kube.CoreV1().Secrets(p.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("reading Secret %s/%s: %w", p.Namespace, s.Name, err)
+		}
+		h, err := hash.SecretHash(secret)
+		if err != nil {
+			return nil, fmt.Errorf("hashing Secret %s/%s: %w", p.Namespace, s.Name, err)
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// GetPlan reads a Plan from the cluster. A Plan that cannot be decoded, because
+// of a duration without a unit for instance, is an error that says so.
+func GetPlan(ctx context.Context, client dynamic.Interface, namespace, name string) (*Plan, error) {
+	o, err := client.Resource(Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	if err := convert(o.Object, p); err != nil {
+		return nil, fmt.Errorf("plan %s/%s cannot be decoded, by this program or by the controller: %w", namespace, name, err)
+	}
+	return p, nil
 }

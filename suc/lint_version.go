@@ -220,24 +220,35 @@ func olderBuild(from, to skew.Version) string {
 
 func month(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC) }
 
-// etcdStop names the release at which the embedded etcd must stop in between,
-// "" when there is none or it cannot be known.
+// objections are what stands between two releases besides the skew policy,
+// for a cluster with embedded etcd and agents.
+func (l *linter) objections(from, to skew.Version) []channels.Objection {
+	type key struct{ from, to skew.Version }
+	if o, ok := l.climbs.Load(key{from, to}); ok {
+		return o.([]channels.Objection)
+	}
+	o := channels.Objections(from, to, channels.Facts{Datastore: channels.EmbeddedEtcd, Agents: channels.Yes, Executor: channels.Script})
+	l.climbs.Store(key{from, to}, o)
+	return o
+}
+
+// etcdStop says why the embedded etcd cannot go straight from one release to the
+// other, "" when it can or it is not certain.
 func (l *linter) etcdStop(r running, to skew.Version) string {
-	if etcd, known := l.facts.etcd(); !known || !etcd || !r.server || to.Distribution() != "k3s" {
+	if etcd, known := l.facts.etcd(); !known || !etcd || !r.server {
 		return ""
 	}
-	type key struct{ from, to skew.Version }
-	if stop, ok := l.climbs.Load(key{r.version, to}); ok {
-		return stop.(string)
+	for _, o := range l.objections(r.version, to) {
+		if strings.HasPrefix(o.Constraint.ID, "etcd-") && o.Certain {
+			return o.Constraint.Text
+		}
 	}
-	stop := ""
-	facts := channels.Facts{Datastore: channels.EmbeddedEtcd, Executor: channels.SUC}
-	if climb, err := channels.Ladder(r.version, to, nil, facts); err == nil && len(climb.Rungs) > 1 {
-		stop = "the embedded etcd must stop at " + climb.Rungs[0].Version.String() + " first"
-	}
-	l.climbs.Store(key{r.version, to}, stop)
-	return stop
+	return ""
 }
+
+// agentsFloor is the rule of package channels about agents older than January
+// 2025.
+const agentsFloor = "agents-january-2025"
 
 // judgeKubelets looks for nodes that the new servers leave behind.
 func (s *subject) judgeKubelets(l *linter, say func(code, message, fix string)) {
@@ -252,6 +263,11 @@ func (s *subject) judgeKubelets(l *linter, say func(code, message, fix string)) 
 		}
 		if err := skew.Check(skew.Kubelet, v, s.target); err != nil {
 			say("kubelet-skew", fmt.Sprintf("servers at %s leave node %s behind: %v", s.target, n.Name, err), "upgrade the agents first, up to the servers' version")
+		}
+		for _, o := range l.objections(v, s.target) {
+			if o.Constraint.ID == agentsFloor && o.Certain {
+				say("agents-too-old", fmt.Sprintf("is %s, and agent %s runs %s: %s", s.target, n.Name, v, o.Constraint.Text), "upgrade the agents first, within their minor")
+			}
 		}
 	}
 }

@@ -69,6 +69,7 @@ var rules = []Rule{
 	{"older-build", Error, "the upgrade image refuses a release from an earlier month than the running one's", srcScript},
 	{"kubelet-skew", Error, "kubelets of the cluster would be too old for the servers", srcSkew + "#kubelet"},
 	{"etcd-stop", Error, "the embedded etcd needs a stop at another release in between", "https://etcd.io/blog/2025/upgrade_from_3.5_to_3.6_issue_followup/"},
+	{"agents-too-old", Error, "servers from 1.32 on hang the Pods of agents older than January 2025", "https://github.com/k3s-io/k3s/issues/11551"},
 	{"defective-release", Warning, "the release is known to be defective", "https://github.com/k3s-io/k3s/releases"},
 	{"distro-mismatch", Error, "version, channel, image and nodes are of different distributions", srcImage},
 

@@ -36,7 +36,7 @@ node, applies a Plan and follows it until its nodes run the version.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	kube.AddFlags(cmd)
-	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newApplyCommand(kube))
+	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newExplainCommand(kube), newApplyCommand(kube))
 	return cmd
 }
 

@@ -27,7 +27,7 @@ type nextFlags struct {
 	from, to, source, datastore, ladder string
 	noAgents, force                     bool
 
-	server, agent      suc.Options
+	server             suc.Options
 	drain              bool
 	drainTimeout       time.Duration
 	days, start, end   string
