@@ -41,11 +41,28 @@ func newGraph(t *table, from, to skew.Version, catalog *Catalog, facts Facts) *g
 			add(ch.Latest)
 		}
 	}
-	if len(g.places) > inTable {
-		slices.SortFunc(g.places, func(a, b place) int { return skew.Compare(a.version, b.version) })
-		g.places = slices.CompactFunc(g.places, func(a, b place) bool { return a.version == b.version })
-	}
+	g.places = merge(g.places[:inTable], g.places[inTable:])
 	return g
+}
+
+// merge puts more, in any order and with doubles, into places, which are in
+// order. No version is in both.
+func merge(places, more []place) []place {
+	if len(more) == 0 {
+		return places
+	}
+	order := func(a, b place) int { return skew.Compare(a.version, b.version) }
+	slices.SortFunc(more, order)
+	all := make([]place, 0, len(places)+len(more))
+	for _, p := range more {
+		for len(places) > 0 && order(places[0], p) < 0 {
+			all, places = append(all, places[0]), places[1:]
+		}
+		if len(all) == 0 || all[len(all)-1].version != p.version {
+			all = append(all, p)
+		}
+	}
+	return append(all, places...)
 }
 
 // under is g with the rules that bind a cluster with these facts.
@@ -105,18 +122,29 @@ const unreached = -1
 // distances counts the fewest steps from the first place to every other one;
 // target (an index, or -1) is where the ladder ends.
 func (g *graph) distances(target int) []int {
-	dist := make([]int, len(g.places))
-	for i := range dist {
-		dist[i] = unreached
+	n := len(g.places)
+	dist := make([]int, n)
+	// skip[j] leads from j to the first place from there on that is unreached.
+	skip := make([]int, n+1)
+	for i := range n {
+		dist[i], skip[i] = unreached, i
+	}
+	skip[n] = n
+	open := func(j int) int {
+		for skip[j] != j {
+			skip[j] = skip[skip[j]]
+			j = skip[j]
+		}
+		return j
 	}
 	dist[0] = 0
 	frontier, next := []int{0}, []int(nil)
 	for d := 1; len(frontier) > 0; d++ {
 		next = next[:0]
 		for _, i := range frontier {
-			for j := i + 1; j < len(g.places) && minorStep(&g.places[i], &g.places[j]); j++ {
-				if dist[j] == unreached && g.blocker(&g.places[i], &g.places[j], j == target) == nil {
-					dist[j] = d
+			for j := open(i + 1); j < n && minorStep(&g.places[i], &g.places[j]); j = open(j + 1) {
+				if g.blocker(&g.places[i], &g.places[j], j == target) == nil {
+					dist[j], skip[j] = d, j+1
 					next = append(next, j)
 				}
 			}

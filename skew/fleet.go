@@ -31,8 +31,9 @@ type Node struct {
 	// KubeProxy is zero where it is the same as Kubelet, as in k3s and RKE2.
 	KubeProxy Version `json:"kubeProxy,omitzero"`
 	// Server names the server that this node is a part of: a k3s server is one
-	// process with one version, and its kubelet talks to the API server in it. It
-	// is empty for agents, which talk to any server.
+	// process with one version, and its kubelet talks to the API server in it
+	// (https://github.com/k3s-io/k3s/blob/master/pkg/cli/server/server.go). It is
+	// empty for agents, which talk to any server.
 	Server string `json:"server,omitempty"`
 }
 

@@ -15,14 +15,14 @@ import (
 	"github.com/k3sladder/k3sladder/skew"
 )
 
-// Labels and annotations that k3s sets on nodes: https://docs.k3s.io/cli/agent
-// and pkg/agent/run.go, pkg/configfilearg in k3s-io/k3s.
+// Labels and annotations that k3s and RKE2 set on nodes:
+// https://github.com/k3s-io/k3s/blob/master/pkg/nodeconfig/nodeconfig.go
 const (
 	labelControlPlane = "node-role.kubernetes.io/control-plane"
 	labelMaster       = "node-role.kubernetes.io/master" // servers before 1.20 have only this one
 	labelEtcd         = "node-role.kubernetes.io/etcd"
-	annotationArgs    = "k3s.io/node-args"
-	annotationEnv     = "k3s.io/node-env"
+	annotationArgs    = ".io/node-args" // after "k3s" or "rke2"
+	annotationEnv     = ".io/node-env"
 	annotationFlannel = "flannel.alpha.coreos.com/backend-type"
 )
 
@@ -132,16 +132,14 @@ func readFacts(nodes []corev1.Node, servers, agents int, gateway bool) channels.
 		if ok && hasValue(args, "--kube-proxy-arg", "proxy-mode=ipvs") {
 			ipvs = true
 		}
-		if !isServer(n) {
-			continue
+		if _, label := n.Labels[labelEtcd]; label {
+			etcd = true // also on nodes that serve nothing else
 		}
-		_, label := n.Labels[labelEtcd]
-		etcd = etcd || label
-		if !ok {
+		if !ok || !isServer(n) {
 			continue
 		}
 		told++
-		external = external || hasFlag(args, "--datastore-endpoint") || strings.Contains(n.Annotations[annotationEnv], "K3S_DATASTORE_ENDPOINT")
+		external = external || hasFlag(args, "--datastore-endpoint") || strings.Contains(annotation(n, annotationEnv), "K3S_DATASTORE_ENDPOINT")
 		if hasValue(args, "--disable", "traefik") {
 			traefikOff++
 		}
@@ -177,11 +175,19 @@ func answer(yes bool) channels.Answer {
 	return channels.No
 }
 
+// annotation is what k3s or RKE2 wrote under a name of its own.
+func annotation(n corev1.Node, name string) string {
+	if v := n.Annotations["k3s"+name]; v != "" {
+		return v
+	}
+	return n.Annotations["rke2"+name]
+}
+
 // nodeArgs are the arguments that k3s runs with on a node, with those from its
 // configuration file; k3s writes them to an annotation as a JSON list.
 func nodeArgs(n corev1.Node) ([]string, bool) {
 	var args []string
-	if json.Unmarshal([]byte(n.Annotations[annotationArgs]), &args) != nil {
+	if json.Unmarshal([]byte(annotation(n, annotationArgs)), &args) != nil {
 		return nil, false
 	}
 	return args, true

@@ -19,7 +19,7 @@ func node(name, kubelet, args string, labels ...string) corev1.Node {
 		n.Labels[l] = "true"
 	}
 	if args != "" {
-		n.Annotations[annotationArgs] = args
+		n.Annotations["k3s"+annotationArgs] = args
 	}
 	n.Status.NodeInfo.KubeletVersion = kubelet
 	n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2.1.5-k3s1"
@@ -38,7 +38,7 @@ func TestSightReadsVersionsAndFacts(t *testing.T) {
 	ipsec := node("server", "v1.26.4+k3s1", `["server"]`, labelControlPlane)
 	ipsec.Annotations[annotationFlannel] = "ipsec"
 	byEnv := node("server", "v1.34.4+k3s1", `["server"]`, labelControlPlane)
-	byEnv.Annotations[annotationEnv] = `{"K3S_DATASTORE_ENDPOINT":"********"}`
+	byEnv.Annotations["k3s"+annotationEnv] = `{"K3S_DATASTORE_ENDPOINT":"********"}`
 	for _, tt := range []struct {
 		name   string
 		server string
@@ -99,6 +99,11 @@ func TestSightReadsVersionsAndFacts(t *testing.T) {
 			"servers that are no nodes", "v1.34.4+k3s1",
 			[]corev1.Node{node("agent", "v1.34.4+k3s1", "")},
 			"v1.34.4+k3s1", facts{channels.DatastoreUnknown, channels.Yes, ""},
+		},
+		{
+			"etcd on nodes of its own", "v1.34.4+k3s1",
+			[]corev1.Node{node("a", "v1.34.4+k3s1", `["server","--disable-etcd"]`, labelControlPlane), node("e", "v1.34.4+k3s1", `["server","--disable-apiserver"]`, labelEtcd)},
+			"v1.34.4+k3s1", facts{channels.EmbeddedEtcd, channels.Yes, ""},
 		},
 		{"no nodes", "v1.34.4+k3s1", nil, "v1.34.4+k3s1", facts{channels.DatastoreUnknown, channels.No, "docker="}},
 	} {
