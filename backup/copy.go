@@ -37,7 +37,12 @@ func copyDatabase(ctx context.Context, src, dst string, wait time.Duration, m *m
 		if err != nil {
 			return copied{}, err
 		}
+		logSize := int64(0)
+		if st, err := os.Stat(src + "-wal"); err == nil {
+			logSize = st.Size()
+		}
 		c, err := copyOnce(ctx, src, dst, h, yields < maxYields, time.Until(deadline), m)
+		c.WALBytes = logSize
 		if errors.Is(err, errYield) {
 			yields++
 		} else if !errors.Is(err, errTryAgain) {
@@ -129,11 +134,6 @@ func copyImage(ctx context.Context, db, log *os.File, dst string, m *meter, stop
 	img, err := openImage(db, log)
 	if err != nil {
 		return c, err
-	}
-	if log != nil {
-		if st, err := log.Stat(); err == nil {
-			c.WALBytes = st.Size()
-		}
 	}
 	c.PageSize, c.Pages, c.FreePages, c.JournalMode = int64(img.pageSize), int64(img.pages), int64(img.free), img.mode
 	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -238,9 +238,6 @@ const stepPages = 2048
 // copyThroughSQLite copies through SQLite's backup interface, while one read
 // transaction keeps the moment.
 func copyThroughSQLite(ctx context.Context, src, dst string, wait time.Duration, m *meter) (c copied, err error) {
-	if st, err := os.Stat(src + "-wal"); err == nil {
-		c.WALBytes = st.Size()
-	}
 	db, err := openDB(src, "mode=ro", "readonly_shm=1", "_pragma=query_only(1)")
 	if err != nil {
 		return c, err

@@ -2,11 +2,13 @@ package backup_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/k3sladder/k3sladder/internal/bootstrap"
@@ -52,15 +54,31 @@ func newServer(t testing.TB) *server {
 	s.write("var/lib/rancher/k3s/server/tls/server-ca.crt", "certificate\n")
 	s.write("var/lib/rancher/k3s/server/cred/passwd", "admin\n")
 	must(t, os.MkdirAll(filepath.Dir(s.db), 0o700))
-	s.exec(kineSchema)
-	s.put("compact_rev_key", "")
-	s.record(password, bootstrap.Key(password))
-	s.put("/registry/minions/one", nodeValue("one", "v1.34.4+k3s1", true))
-	for i := range 20 {
-		s.put(fmt.Sprintf("/registry/configmaps/default/c%02d", i), strings.Repeat("x", 200))
-	}
+	must(t, os.WriteFile(s.db, template(), 0o600))
 	return s
 }
+
+// template is the database of every new server.
+var template = sync.OnceValue(func() []byte {
+	var t exampleT
+	defer t.done()
+	path := filepath.Join(t.TempDir(), "state.db")
+	db := openKine(&t, path)
+	_, err := db.Exec(kineSchema)
+	must(&t, err)
+	sealed, err := bootstrap.Seal(password, []byte(`{"ServerCA":{}}`))
+	must(&t, err)
+	putRow(&t, db, "compact_rev_key", "")
+	putRow(&t, db, bootstrap.Key(password), string(sealed))
+	putRow(&t, db, "/registry/minions/one", nodeValue("one", "v1.34.4+k3s1", true))
+	for i := range 20 {
+		putRow(&t, db, fmt.Sprintf("/registry/configmaps/default/c%02d", i), strings.Repeat("x", 200))
+	}
+	must(&t, db.Close())
+	b, err := os.ReadFile(path)
+	must(&t, err)
+	return b
+})
 
 // write makes a file of the host.
 func (s *server) write(name, content string) {
@@ -75,8 +93,12 @@ func (s *server) open() *sql.DB { return openKine(s.t, s.db) }
 
 func openKine(t testing.TB, path string) *sql.DB {
 	t.Helper()
+	mode := "_pragma=journal_mode(WAL)&"
+	if os.Getenv(rollbackEnv) != "" {
+		mode = ""
+	}
 	u := url.URL{Scheme: "file", Path: path}
-	db, err := sql.Open("sqlite", u.String()+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	db, err := sql.Open("sqlite", u.String()+"?"+mode+"_pragma=busy_timeout(30000)&_pragma=synchronous(NORMAL)&_txlock=immediate")
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -89,6 +111,16 @@ func (s *server) exec(query string, args ...any) {
 	_, err := db.Exec(query, args...)
 	must(s.t, err)
 	must(s.t, db.Close())
+}
+
+// rollback runs statements without setting WAL mode first.
+func (s *server) rollback(query string) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+s.db)
+	must(s.t, err)
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec(query)
+	must(s.t, errors.Join(err, db.Close()))
 }
 
 func (s *server) put(name, value string) {

@@ -19,7 +19,7 @@ import (
 //   - on a read mark, so that no writer starts the log anew and no checkpoint
 //     writes pages into the database file that are newer than the mark.
 //
-// While they are held, the pages of the file that a checkpoint may change are
+// While they are held (mark 0 aside, see chooseMark), the pages of the file that a checkpoint may change are
 // all among the frames of the log, and committed frames do not change. The file
 // with all committed frames on top is therefore one moment, however long it is
 // read.
@@ -28,22 +28,24 @@ import (
 // in the process can drop them. Nothing is written to the -shm: the mark is one
 // that is there.
 type moment struct {
-	db, log, shm *os.File
-	slot         int // of the read mark
+	db  *os.File
+	log *os.File // nil when the file has all of it
+	shm *os.File
 }
 
 // Offsets in the -shm (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
 const (
-	shmHeader    = 48 // twice, the second copy follows the first
-	shmMaxFrame  = 16
-	shmReadMarks = 100
-	shmSize      = 136
-	lockWrite    = 120
-	lockCkpt     = 121
-	lockRead0    = 123
-	lockDMS      = 128
-	readMarks    = 5
-	markUnused   = 0xffffffff
+	shmHeader     = 48 // twice, the second copy follows the first
+	shmMaxFrame   = 16
+	shmBackfilled = 96
+	shmReadMarks  = 100
+	shmSize       = 136
+	lockWrite     = 120
+	lockCkpt      = 121
+	lockRead0     = 123
+	lockDMS       = 128
+	readMarks     = 5
+	markUnused    = 0xffffffff
 )
 
 // openMoment takes the locks. It gives errTryAgain when another process has one
@@ -77,18 +79,11 @@ func openMoment(path string) (_ *moment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	newest := binary.NativeEndian.Uint32(before[shmMaxFrame:])
-	best := uint32(0)
-	for slot := 1; slot < readMarks; slot++ {
-		mark := binary.NativeEndian.Uint32(before[shmReadMarks+4*slot:])
-		if mark != markUnused && mark <= newest && (m.slot == 0 || mark >= best) {
-			m.slot, best = slot, mark
-		}
-	}
-	if m.slot == 0 {
+	slot, mark, ok := chooseMark(before)
+	if !ok {
 		return nil, errTryAgain
 	}
-	if err := shared(m.shm, lockRead0+int64(m.slot), 1); err != nil {
+	if err := shared(m.shm, lockRead0+int64(slot), 1); err != nil {
 		return nil, err
 	}
 	// The mark, and the log's generation in the header, may have changed before
@@ -97,10 +92,34 @@ func openMoment(path string) (_ *moment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if string(before[:shmHeader]) != string(after[:shmHeader]) || binary.NativeEndian.Uint32(after[shmReadMarks+4*m.slot:]) != best {
+	if string(before[:shmHeader]) != string(after[:shmHeader]) || slot > 0 && readMark(after, slot) != mark {
 		return nil, errTryAgain
 	}
+	if slot == 0 {
+		m.log.Close()
+		m.log = nil
+	}
 	return m, nil
+}
+
+// chooseMark gives the read mark to lock. Mark 0 is for a file that has all of
+// the log already: no checkpoint writes the file while it is locked, and the log
+// does not matter, so it may even start anew.
+func chooseMark(index []byte) (slot int, mark uint32, ok bool) {
+	newest := binary.NativeEndian.Uint32(index[shmMaxFrame:])
+	if binary.NativeEndian.Uint32(index[shmBackfilled:]) == newest {
+		return 0, 0, true
+	}
+	for i := 1; i < readMarks; i++ {
+		if m := readMark(index, i); m != markUnused && m <= newest && (!ok || m >= mark) {
+			slot, mark, ok = i, m, true
+		}
+	}
+	return slot, mark, ok
+}
+
+func readMark(index []byte, slot int) uint32 {
+	return binary.NativeEndian.Uint32(index[shmReadMarks+4*slot:])
 }
 
 // index reads the head of the -shm; its header is whole when both copies agree.

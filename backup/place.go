@@ -76,7 +76,8 @@ func (p *place) checkFree() error {
 func (p *place) put(work string) error {
 	path := p.path
 	for n := 2; ; n++ {
-		err := os.Rename(work, path)
+		// Not os.Rename, which refuses to replace an empty folder.
+		err := syscall.Rename(work, path)
 		if err == nil {
 			break
 		}

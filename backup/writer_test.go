@@ -21,7 +21,10 @@ import (
 //	load HZ           begin to commit that often, until the process ends
 //	count             how many commits of load there were so far
 //	churn             begin to do everything that moves pages, see churn
-const writerEnv = "K3SLADDER_TEST_WRITER"
+const (
+	writerEnv   = "K3SLADDER_TEST_WRITER"
+	rollbackEnv = "K3SLADDER_TEST_ROLLBACK" // leave the journal mode as it is
+)
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(runEnv); args != "" {
@@ -150,10 +153,21 @@ type writer struct {
 // startWriter starts the process and has it open the database.
 func startWriter(t testing.TB, path string) *writer {
 	t.Helper()
+	return startProcess(t, writerEnv+"="+path)
+}
+
+// startRollbackWriter is the same without WAL mode.
+func startRollbackWriter(t testing.TB, path string) *writer {
+	t.Helper()
+	return startProcess(t, writerEnv+"="+path, rollbackEnv+"=yes")
+}
+
+func startProcess(t testing.TB, env ...string) *writer {
+	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
 	w := &writer{t: t, cmd: exec.Command(exe)}
-	w.cmd.Env = append(os.Environ(), writerEnv+"="+path)
+	w.cmd.Env = append(os.Environ(), env...)
 	w.in, err = w.cmd.StdinPipe()
 	must(t, err)
 	stdout, err := w.cmd.StdoutPipe()
