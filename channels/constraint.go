@@ -42,8 +42,10 @@ type place struct {
 	// release is the table's row, nil when the table has none.
 	release *Release
 	// etcd is the version of the embedded etcd and date the day of the release.
-	// Of releases that are not in the table only the lower bounds are known,
-	// taken from the release before them; the zero values mean nothing is.
+	// Of releases that are not in the table only bounds are known: the lower ones
+	// from the release before them in their minor; where there is none (a
+	// candidate of the first release), the upper one of etcd from the release
+	// after. The zero values mean that nothing is known.
 	etcd etcdVersion
 	date time.Time
 	// minor, month and rke2 are what the search asks of version and date again
@@ -154,6 +156,8 @@ func etcdMatters(f Facts) bool { return f.Datastore == EmbeddedEtcd || f.Datasto
 
 func (s etcdStop) judge(a, b *place, _ bool) ruling {
 	switch {
+	case b.etcd.known() && b.etcd.minor.Compare(s.to) < 0 && b.exact():
+		return allowed
 	case !a.etcd.known() || !b.etcd.known():
 		return unchecked
 	case a.etcd.minor.Compare(s.to) < 0 && b.etcd.minor.Compare(s.to) >= 0 && a.etcd.less(s.floor):
@@ -215,6 +219,8 @@ func (t *table) place(v skew.Version) place {
 	var date time.Time
 	if before {
 		etcd, date = t.releases[i-1].etcd, t.releases[i-1].Date
+	} else if after {
+		etcd = t.releases[i].etcd
 	}
 	if !after && (before || i == len(t.releases)) {
 		date = t.date // newer than the module

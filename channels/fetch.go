@@ -44,6 +44,9 @@ func request(ctx context.Context, address string, redirects int, opts Options) (
 		if redirects == 0 {
 			return http.ErrUseLastResponse
 		}
+		if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
+			return fmt.Errorf("it redirects from https to %s", req.URL.Redacted())
+		}
 		if len(via) > redirects {
 			return fmt.Errorf("stopped after %d redirects, the last one to %s", redirects, req.URL.Redacted())
 		}

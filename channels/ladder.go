@@ -42,6 +42,9 @@ type Rung struct {
 	Why string `json:"why"`
 	// Moves are the packed components that change, by name.
 	Moves []Move `json:"moves,omitempty"`
+	// Defect says why nobody should stay on this release: it is one of
+	// [NeverStops], and the target that somebody named. Empty for all others.
+	Defect string `json:"defect,omitempty"`
 	// PointOfNoReturn says from when on there is no way back but a snapshot
 	// taken before; empty where there is no such point.
 	PointOfNoReturn string `json:"pointOfNoReturn,omitempty"`

@@ -128,6 +128,13 @@ func TestReleasesNewerThanTheModuleAreUsableAndMarked(t *testing.T) {
 	if len(climb.Rungs) != 2 || climb.Rungs[0].Version != skew.MustParse("v1.36.5+k3s1") {
 		t.Error(climb)
 	}
+	// A candidate of the first release of a minor has no release before it, but
+	// the one after bounds its etcd from above.
+	_, err := channels.Ladder(skew.MustParse("v1.33.0-rc1+k3s1"), skew.MustParse("v1.33.13+k3s2"), nil, channels.Facts{Datastore: channels.EmbeddedEtcd, Executor: channels.Script})
+	climb = climbTo(t, "v1.33.0-rc1+k3s1", "v1.33.13+k3s2", nil, channels.Facts{Datastore: channels.EmbeddedEtcd, Executor: channels.Script})
+	if err != nil || climb.String() != "v1.33.0-rc1+k3s1 -> v1.33.10+k3s1 -> v1.33.13+k3s2" {
+		t.Errorf("%s, %v", climb, err)
+	}
 	// A running version older than the module.
 	climb = climbTo(t, "v1.23.17+k3s1", "v1.24.17+k3s1", nil, channels.Facts{})
 	if len(climb.Rungs) != 1 || len(climb.Rungs[0].Unchecked) == 0 {
@@ -233,6 +240,10 @@ func TestNeverStopsMayBeNamed(t *testing.T) {
 		climb, err := channels.Ladder(below, n.Version, nil, channels.Facts{Executor: channels.Script})
 		if err != nil || climb.Rungs[len(climb.Rungs)-1].Version != n.Version {
 			t.Errorf("to %s: %v, %v", n.Version, climb, err)
+			continue
+		}
+		if climb.Rungs[len(climb.Rungs)-1].Defect != n.Why {
+			t.Errorf("nothing warns of %s", n.Version)
 		}
 	}
 }

@@ -273,6 +273,18 @@ func TestReadFollowsARedirectToTheList(t *testing.T) {
 	}
 }
 
+func TestReadDoesNotFollowFromHTTPSToHTTP(t *testing.T) {
+	t.Parallel()
+	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(aList)) })
+	s := httptest.NewTLSServer(http.RedirectHandler(plain, http.StatusFound))
+	defer s.Close()
+	opts := quick()
+	opts.Client = s.Client()
+	if c, err := channels.Read(t.Context(), s.URL, opts); err == nil || !strings.Contains(err.Error(), "redirects from https to "+plain) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 func TestReadKeepsPasswordsOutOfErrors(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })

@@ -20,6 +20,9 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 		Moves:           moves(a, b),
 		PointOfNoReturn: noReturn(a, b, facts),
 	}
+	if b.never != nil {
+		r.Defect = b.never.Why
+	}
 	facts = facts.withDistribution(b.version)
 	all := notes()
 	for i := range all {

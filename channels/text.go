@@ -125,6 +125,9 @@ func (t *textWriter) rung(n int, r Rung) {
 		}
 		t.wrap("   moves:   ", "            ", strings.Join(moves, ", "))
 	}
+	if r.Defect != "" {
+		t.wrap("   DO NOT STAY HERE ", "   ", r.Defect+".")
+	}
 	if r.PointOfNoReturn != "" {
 		t.wrap("   NO WAY BACK ", "   ", r.PointOfNoReturn+".")
 	}

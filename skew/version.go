@@ -128,7 +128,8 @@ func (v *Version) UnmarshalText(text []byte) error {
 // zero exactly when a == b. It is a total order.
 //
 // The order is semver's precedence (https://semver.org/#spec-item-11), so
-// v1.35.0-rc1+k3s1 comes before v1.35.0+k3s1; then, where semver sees no
+// v1.35.0-rc1+k3s1 comes before v1.35.0+k3s1 (and rc10 before rc2, which semver
+// compares as text); then, where semver sees no
 // difference, the distribution's name and its revision with numbers taken as
 // numbers: v1.34.3+k3s10 comes after v1.34.3+k3s2. A plain version comes before
 // the distributions built from it.

@@ -24,6 +24,8 @@ type verdict struct {
 	// Unless lists rules that would forbid it if a fact that is not known turns
 	// out so.
 	Unless []channels.Objection `json:"unless,omitempty"`
+	// Defect says why nobody should stay on To.
+	Defect string `json:"defect,omitempty"`
 }
 
 func newCheckCommand(o *options) *cobra.Command {
@@ -75,6 +77,11 @@ func (v *verdict) judge(facts channels.Facts) error {
 		return err
 	}
 	v.Allowed, v.Kind = true, u.Kind
+	for _, n := range channels.NeverStops() {
+		if n.Version == v.To {
+			v.Defect = n.Why
+		}
+	}
 	for _, o := range channels.Objections(v.From, v.To, facts) {
 		if !o.Certain {
 			v.Unless = append(v.Unless, o)
@@ -94,6 +101,11 @@ func (v *verdict) writeText(w io.Writer) error {
 	}
 	if err := writeWrapped(w, "", "  ", fmt.Sprintf("allowed: %s -> %s (%s)", v.From, v.To, v.Kind)); err != nil {
 		return err
+	}
+	if v.Defect != "" {
+		if err := writeWrapped(w, "  ", "    ", fmt.Sprintf("but nobody should stay on %s: %s", v.To, v.Defect)); err != nil {
+			return err
+		}
 	}
 	for _, o := range v.Unless {
 		text := fmt.Sprintf("unless rule %s binds here: %s (%s)", o.Constraint.ID, o.Constraint.Text, o.Detail)

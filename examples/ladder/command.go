@@ -130,7 +130,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	climb, err := channels.Ladder(from, target, catalog, facts)
 	if err != nil {
-		return o.refuse(cmd.OutOrStdout(), from, target, facts, catalog, err)
+		r := refusal{From: from, Target: target, Facts: facts, Origin: catalog.Origin(), Error: err.Error()}
+		if seen != nil {
+			r.Fleet = seen.along(nil)
+		}
+		return o.refuse(cmd.OutOrStdout(), r, err)
 	}
 	r := report{Climb: climb}
 	if seen != nil {
@@ -180,12 +184,12 @@ type refusal struct {
 	Nearest skew.Version           `json:"nearest,omitzero"`
 	Detail  string                 `json:"detail,omitempty"`
 	IfKnown []channels.Alternative `json:"ifKnown,omitempty"`
+	Fleet   *fleetReport           `json:"fleet,omitempty"`
 }
 
 // refuse ends with a negative verdict when the rules leave no ladder, and with
 // the error itself when that could not be decided.
-func (o *options) refuse(w io.Writer, from, target skew.Version, facts channels.Facts, catalog *channels.Catalog, err error) error {
-	r := refusal{From: from, Target: target, Facts: facts, Origin: catalog.Origin(), Error: err.Error()}
+func (o *options) refuse(w io.Writer, r refusal, err error) error {
 	var path *channels.PathError
 	var upgrade *skew.UpgradeError
 	switch {
@@ -195,11 +199,17 @@ func (o *options) refuse(w io.Writer, from, target skew.Version, facts channels.
 		}
 		r.Nearest, r.Detail, r.IfKnown = path.Nearest, path.Detail, path.IfKnown
 	case errors.As(err, &upgrade):
-		r.Rules, r.Nearest = []string{upgrade.Rule.ID}, from
+		r.Rules, r.Nearest = []string{upgrade.Rule.ID}, r.From
 	default:
 		return err
 	}
-	if perr := o.out.Print(w, r, func(w io.Writer) error { return writeWrapped(w, "", "  ", err.Error()) }); perr != nil {
+	text := func(w io.Writer) error {
+		if err := writeWrapped(w, "", "  ", err.Error()); err != nil || r.Fleet == nil {
+			return err
+		}
+		return r.Fleet.writeText(w)
+	}
+	if perr := o.out.Print(w, r, text); perr != nil {
 		return perr
 	}
 	if o.out.String() == "text" {

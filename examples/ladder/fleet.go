@@ -27,10 +27,14 @@ type fleetRung struct {
 	Error string `json:"error,omitempty"`
 }
 
-// along plays the ladder through on the fleet.
+// along plays the ladder through on the fleet; without one it looks at the fleet
+// as it is.
 func (s *sighting) along(climb *channels.Climb) *fleetReport {
 	fleet := s.fleet
-	r := &fleetReport{Now: fleet.Violations(), Rungs: []fleetRung{}}
+	r := &fleetReport{Now: append([]skew.Violation{}, fleet.Violations()...), Rungs: []fleetRung{}}
+	if climb == nil {
+		return r
+	}
 	for _, rung := range climb.Rungs {
 		fr := fleetRung{Version: rung.Version, Strands: fleet.Strands(rung.Version)}
 		moves, err := fleet.Order(rung.Version)
