@@ -77,6 +77,7 @@ func Capture(ctx context.Context, clients Clients, opts Options) (*Snapshot, err
 		return nil, fmt.Errorf("asking the API server for its version: %w", err)
 	}
 	c.out.Servers = []Server{{Version: v.GitVersion}}
+	c.askServers(ctx)
 	// The cluster's identity, which the hashes are keyed with, so it comes first.
 	ns, err := clients.Kubernetes.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	switch {

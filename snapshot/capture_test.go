@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensionsfake "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/fake"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +29,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -37,7 +41,9 @@ type fakes struct {
 	ext  *extensionsfake.Clientset
 }
 
-func (f *fakes) clients() Clients { return Clients{f.kube, f.meta, f.dyn, f.ext} }
+func (f *fakes) clients() Clients {
+	return Clients{Kubernetes: f.kube, Metadata: f.meta, Dynamic: f.dyn, Extensions: f.ext}
+}
 
 func newFakes(t *testing.T) *fakes {
 	t.Helper()
@@ -401,6 +407,52 @@ func TestAnAPIWhoseServerIsAwayIsNamed(t *testing.T) {
 	}
 	if a, ok := find(apis, func(a *API) bool { return a.GroupVersion == "metrics.k8s.io/v1beta1" }); !ok || a.Unavailable == "" {
 		t.Errorf("metrics %+v", a)
+	}
+}
+
+func TestEveryAPIServerIsAskedForItsVersion(t *testing.T) {
+	t.Parallel()
+	answer := func(version string) (string, int32) {
+		srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"gitVersion":%q}`, version)
+		}))
+		t.Cleanup(srv.Close)
+		host, port, _ := strings.Cut(strings.TrimPrefix(srv.URL, "https://"), ":")
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return host, int32(n)
+	}
+	f := newFakes(t)
+	clients := f.clients()
+	clients.Config = &rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	add := func(name, host string, port int32) {
+		s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"kubernetes.io/service-name": "kubernetes"}},
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{host}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}
+		if _, err := f.kube.DiscoveryV1().EndpointSlices("default").Create(context.Background(), s, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host, port := answer(v34)
+	add("one", host, port)
+	s, err := Capture(context.Background(), clients, Options{})
+	if err != nil || len(s.Servers) != 1 {
+		t.Fatalf("one server: %+v, %v", s, err)
+	}
+	host, port = answer(v35)
+	add("two", host, port)
+	add("away", "127.0.0.1", 1)
+	s, err = Capture(context.Background(), clients, Options{})
+	if err != nil || len(s.Servers) != 4 || s.ServerVersion() != v34 {
+		t.Fatalf("three servers: %+v, %v", s, err)
+	}
+	c := Compare(s, s, CompareOptions{})
+	if len(c.Differences) != 1 || c.Differences[0].What != NotAStep || !strings.Contains(c.Differences[0].Detail, "has not reached all servers") {
+		t.Errorf("differences %v", c.Differences)
+	}
+	if !slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "127.0.0.1:1 was not reached") }) {
+		t.Errorf("reasons %q", c.Reasons)
 	}
 }
 

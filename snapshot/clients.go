@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Clients are what [Capture] reads through. All four are needed.
+// Clients are what [Capture] reads through. The four clients are needed.
 type Clients struct {
 	Kubernetes kubernetes.Interface
 	// Metadata reads kinds of which the metadata is enough.
@@ -20,6 +20,9 @@ type Clients struct {
 	Dynamic dynamic.Interface
 	// Extensions reads CRDs.
 	Extensions apiextensions.Interface
+	// Config, where set, is for asking each of several API servers for its
+	// version; without it the one that answers stands for all.
+	Config *rest.Config
 }
 
 // NewClients makes the four clients from one configuration, which it leaves as
@@ -44,7 +47,7 @@ func NewClients(config *rest.Config) (Clients, error) {
 	if err != nil {
 		return Clients{}, err
 	}
-	var c Clients
+	c := Clients{Config: rest.CopyConfig(plain)}
 	if c.Kubernetes, err = kubernetes.NewForConfigAndClient(proto, http); err != nil {
 		return Clients{}, err
 	}

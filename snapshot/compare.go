@@ -50,6 +50,7 @@ func Compare(before, after *Snapshot, opts CompareOptions) *Comparison {
 	w.objects()
 	w.apis()
 	w.versions(&c.Step)
+	w.notes = w.mixed()
 	c.Nodes, c.Workloads = w.nodes(), w.workloads()
 	c.Gaps = w.gaps()
 	c.decide(w)
@@ -127,6 +128,7 @@ func (c *Comparison) decide(w *world) {
 	for _, g := range c.Gaps {
 		c.Reasons = append(c.Reasons, fmt.Sprintf("not captured %s: %s (%s)", g.Side, g.Resource, g.Reason))
 	}
+	c.Reasons = append(c.Reasons, w.notes...)
 	switch {
 	case c.Counts.Losses > 0:
 		c.Verdict = SameClusterWithLosses

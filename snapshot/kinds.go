@@ -14,8 +14,10 @@ import (
 
 func node(n *corev1.Node) Node {
 	i := n.Status.NodeInfo
+	//lint:ignore SA1019 nodes before 1.33 tell it, and those are upgraded too
+	proxy := i.KubeProxyVersion
 	out := Node{Object: object("", "Node", "v1", n),
-		Kubelet: i.KubeletVersion, KubeProxy: i.KubeProxyVersion, OS: i.OperatingSystem, OSImage: i.OSImage, Kernel: i.KernelVersion,
+		Kubelet: i.KubeletVersion, KubeProxy: proxy, OS: i.OperatingSystem, OSImage: i.OSImage, Kernel: i.KernelVersion,
 		Architecture: i.Architecture, ContainerRuntime: i.ContainerRuntimeVersion, MachineID: i.MachineID, BootID: i.BootID,
 		Schedulable: !n.Spec.Unschedulable, PodCIDRs: n.Spec.PodCIDRs}
 	for _, c := range n.Status.Conditions {

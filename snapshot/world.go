@@ -36,6 +36,7 @@ type world struct {
 	helm map[string]bool // releases after, once they were asked for
 
 	found []Difference
+	notes []string // for the reasons
 	same  int
 }
 
