@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -23,8 +24,20 @@ func NewKubeFlags() *KubeFlags {
 	return &KubeFlags{genericclioptions.NewConfigFlags(true)}
 }
 
-// AddFlags adds them to cmd and to its subcommands.
-func (k *KubeFlags) AddFlags(cmd *cobra.Command) { k.ConfigFlags.AddFlags(cmd.PersistentFlags()) }
+// AddFlags adds them to cmd and to its subcommands. Help shows those that
+// people use; the rest of the family works as in kubectl.
+func (k *KubeFlags) AddFlags(cmd *cobra.Command) {
+	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	k.ConfigFlags.AddFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch f.Name {
+		case "kubeconfig", "context", "namespace":
+		default:
+			f.Hidden = true
+		}
+	})
+	cmd.PersistentFlags().AddFlagSet(flags)
+}
 
 // Config reads the connection by kubectl's rules ($KUBECONFIG, ~/.kube/config,
 // the flags), then from K3sKubeconfig.
