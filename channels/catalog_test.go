@@ -78,3 +78,20 @@ func TestJumpCountsMinors(t *testing.T) {
 		t.Error("a new major looks like a step")
 	}
 }
+
+func TestTargetIsAVersionOrAChannel(t *testing.T) {
+	t.Parallel()
+	c := channels.Bundled()
+	for word, want := range map[string]string{"stable": "v1.36.4+k3s1", "v1.34": "v1.34.12+k3s1", "v1.35.4-k3s1": "v1.35.4+k3s1"} {
+		if v, err := c.Target(word); err != nil || v != skew.MustParse(want) {
+			t.Errorf("%s is %s, %v", word, v, err)
+		}
+	}
+	if _, err := c.Target("testing"); !errors.Is(err, channels.ErrNoLatest) {
+		t.Errorf("a channel that points at nothing: %v", err)
+	}
+	var parse *skew.ParseError
+	if _, err := c.Target("nope"); !errors.Is(err, channels.ErrNoChannel) || !errors.As(err, &parse) {
+		t.Errorf("neither: %v", err)
+	}
+}

@@ -115,7 +115,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	var seen *sighting
 	var from skew.Version
 	if o.from != "" {
-		if from, err = skew.Parse(o.from); err != nil {
+		if from, err = readVersion(o.from); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
 	} else {
@@ -161,15 +161,39 @@ func (o *options) target(ctx context.Context, from skew.Version) (*channels.Cata
 		}
 		return nil, skew.Version{}, err
 	}
-	if o.to == "" {
-		target, err := catalog.Latest(o.channel)
-		return catalog, target, err
+	if o.to != "" {
+		target, err := readVersion(o.to)
+		if err != nil {
+			return nil, skew.Version{}, fmt.Errorf("--to: %w", err)
+		}
+		return catalog, target, nil
 	}
-	target, err := skew.Parse(o.to)
-	if err != nil {
-		return nil, skew.Version{}, fmt.Errorf("--to: %w", err)
+	target, err := catalog.Latest(o.channel)
+	if err == nil && target.Distribution() != from.Distribution() {
+		err = fmt.Errorf("channel %q points at %s, which is another distribution than %s; give the right channels with --channels (%s)",
+			o.channel, target, from, catalog.Origin())
 	}
-	return catalog, target, nil
+	return catalog, target, err
+}
+
+// readVersion reads a version of k3s or RKE2. A plain Kubernetes version is no
+// release of theirs, since the revision is missing; the error lists those that
+// are.
+func readVersion(text string) (skew.Version, error) {
+	v, err := skew.Parse(text)
+	if err != nil || v.Distribution() != "" {
+		return v, err
+	}
+	var with []string
+	for _, r := range channels.Releases() {
+		if r.Version.Kubernetes() == v {
+			with = append(with, r.Version.String())
+		}
+	}
+	if with == nil {
+		with = []string{v.String() + "+k3s1"}
+	}
+	return v, fmt.Errorf("%s is plain Kubernetes, a release has a revision: %s", v, strings.Join(with, ", "))
 }
 
 // refusal is what ladder prints when there is no ladder.
