@@ -61,8 +61,10 @@ func (p *place) checkFree() error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), err == nil && len(entries) == 0:
 		return nil
+	case err != nil && exists(p.path):
+		return fail("save", p.path, ErrExists, "it is not a folder; choose another name")
 	case err != nil:
-		return fail("save", p.path, ErrExists, "choose another name")
+		return fail("save", p.path, err, "")
 	case !p.force:
 		return fail("save", p.path, ErrExists, "choose another name, or replace it with Force")
 	}
