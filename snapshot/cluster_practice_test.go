@@ -1,0 +1,294 @@
+//go:build practice
+
+package snapshot_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/k3sladder/k3sladder/backup"
+	"github.com/k3sladder/k3sladder/internal/practice"
+	"github.com/k3sladder/k3sladder/snapshot"
+)
+
+func capture(t *testing.T, config *rest.Config, opts snapshot.Options) *snapshot.Snapshot {
+	t.Helper()
+	clients, err := snapshot.NewClients(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snapshot.Capture(t.Context(), clients, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// deploy makes a Deployment and waits until its Pods are ready.
+func deploy(t *testing.T, kube kubernetes.Interface, namespace, name string, replicas int32) {
+	t.Helper()
+	ctx := t.Context()
+	_, _ = kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	labels := map[string]string{"app": name}
+	_, err := kube.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
+		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1"}}}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready(t, kube, namespace, name, replicas)
+}
+
+func ready(t *testing.T, kube kubernetes.Interface, namespace, name string, replicas int32) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		d, err := kube.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err == nil && d.Status.ReadyReplicas == replicas, nil
+	})
+	if err != nil {
+		t.Fatalf("Deployment %s/%s does not get ready: %v", namespace, name, err)
+	}
+}
+
+func has(list []snapshot.Difference, text string) bool {
+	for _, d := range list {
+		if strings.HasPrefix(d.String(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestClusterOverItsLife takes one cluster through what can happen to it.
+func TestClusterOverItsLife(t *testing.T) {
+	c := practice.Start(t, practice.Options{})
+	ctx := t.Context()
+	deploy(t, c.Client(), "upg", "web", 2)
+	deploy(t, c.Client(), "upg", "other", 1)
+	before := capture(t, c.Config(), snapshot.Options{AskKubelets: true})
+
+	t.Run("upgraded by one minor it is the same", func(t *testing.T) {
+		if err := c.Upgrade(ctx, practice.To); err != nil {
+			t.Fatal(err)
+		}
+		after := capture(t, c.Config(), snapshot.Options{})
+		got := snapshot.Compare(before, after, snapshot.CompareOptions{})
+		if !got.Same() || got.Step.Kind != "step" || got.Counts.PodsKept != 3 || got.Counts.PodsNew != 0 {
+			t.Errorf("got %s", got)
+		}
+		for _, d := range got.Expected {
+			t.Logf("expected: %s (%s)", d, d.Expected)
+		}
+		web, ok := after.Workload("Deployment", "upg", "web")
+		if !ok || web.Ready != 2 || web.Restarts != 0 {
+			t.Errorf("web %+v", web)
+		}
+		if up, err := after.Deployed("traefik"); up || err != nil {
+			t.Errorf("traefik deployed: %v, %v", up, err)
+		}
+	})
+
+	t.Run("a Deployment deleted and made again is recreated", func(t *testing.T) {
+		was := capture(t, c.Config(), snapshot.Options{})
+		foreground := metav1.DeletePropagationForeground
+		if err := c.Client().AppsV1().Deployments("upg").Delete(ctx, "other", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+			t.Fatal(err)
+		}
+		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			list, err := c.Client().AppsV1().Deployments("upg").List(ctx, metav1.ListOptions{})
+			return err == nil && len(list.Items) == 1, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deploy(t, c.Client(), "upg", "other", 1)
+		got := snapshot.Compare(was, capture(t, c.Config(), snapshot.Options{}), snapshot.CompareOptions{})
+		if got.Verdict != snapshot.SameClusterWithLosses || got.Counts.Losses != 1 || !has(got.Losses(), "recreated: Deployment upg/other, UID ") {
+			t.Errorf("got %s", got)
+		}
+	})
+
+	t.Run("traefik installed by somebody comes back", func(t *testing.T) {
+		was := capture(t, c.Config(), snapshot.Options{})
+		deploy(t, c.Client(), "kube-system", "traefik", 1)
+		now := capture(t, c.Config(), snapshot.Options{})
+		got := snapshot.Compare(was, now, snapshot.CompareOptions{})
+		if got.Verdict != snapshot.SameClusterWithLosses || !has(got.Losses(), "came-back: Deployment kube-system/traefik") {
+			t.Errorf("got %s", got)
+		}
+		if up, err := now.Deployed("traefik"); !up || err != nil {
+			t.Errorf("traefik deployed: %v, %v", up, err)
+		}
+	})
+
+	t.Run("a restored backup lists what is lost", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "backup")
+		if _, err := backup.Save(ctx, c.DataDir(), backup.Options{Out: dir}); err != nil {
+			t.Fatal(err)
+		}
+		deploy(t, c.Client(), "late", "newcomer", 1)
+		if _, err := c.Client().CoreV1().ConfigMaps("upg").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		was := capture(t, c.Config(), snapshot.Options{})
+		if err := c.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Restore(ctx, dir, c.DataDir(), backup.RestoreOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Restart(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+		ready(t, c.Client(), "upg", "web", 2)
+		got := snapshot.Compare(was, capture(t, c.Config(), snapshot.Options{}), snapshot.CompareOptions{})
+		if got.Verdict != snapshot.SameClusterWithLosses {
+			t.Errorf("got %s", got)
+		}
+		for _, lost := range []string{"missing: Deployment late/newcomer", "missing: Namespace late", "missing: ConfigMap upg/note"} {
+			if !has(got.Losses(), lost) {
+				t.Errorf("%q is not among the losses: %s", lost, got)
+			}
+		}
+		if has(got.Losses(), "missing: Deployment upg/") {
+			t.Errorf("what the backup had is called lost: %s", got)
+		}
+	})
+
+	t.Run("what a user may not list is named", func(t *testing.T) {
+		_, err := c.Client().RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "viewer"},
+			RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "view"}, Subjects: []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "viewer"}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := capture(t, c.Config(), snapshot.Options{})
+		config := rest.CopyConfig(c.Config())
+		config.Impersonate.UserName = "viewer"
+		var part *snapshot.Snapshot
+		// The binding takes a moment to hold.
+		err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			part = capture(t, config, snapshot.Options{})
+			l, _ := part.List("", "pods")
+			return l.State == snapshot.Captured, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for resource, want := range map[string]snapshot.State{"secrets": snapshot.Forbidden, "nodes": snapshot.Forbidden, "configmaps": snapshot.Captured} {
+			if l, ok := part.List("", resource); !ok || l.State != want {
+				t.Errorf("%s: %+v, want %s", resource, l, want)
+			}
+		}
+		got := snapshot.Compare(full, part, snapshot.CompareOptions{})
+		if got.Verdict != snapshot.NotComparable {
+			t.Errorf("got %s", got)
+		}
+		named := false
+		for _, g := range got.Gaps {
+			named = named || g.Resource == "secrets" && g.Side == "after" && g.State == snapshot.Forbidden
+		}
+		if !named || got.Counts.Losses > 0 {
+			t.Errorf("gaps %+v, losses %v", got.Gaps, got.Losses())
+		}
+		if got := snapshot.Compare(full, part, snapshot.CompareOptions{Kinds: []string{"deployments"}}); got.Verdict != snapshot.SameCluster {
+			t.Errorf("Deployments alone: %s", got)
+		}
+	})
+
+	t.Run("another cluster is another", func(t *testing.T) {
+		other := practice.Start(t, practice.Options{Version: practice.To})
+		got := snapshot.Compare(before, capture(t, other.Config(), snapshot.Options{}), snapshot.CompareOptions{})
+		if got.Verdict != snapshot.OtherCluster {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// nth calls what at the nth request.
+type nth struct {
+	http.RoundTripper
+	count atomic.Int32
+	at    int32
+	what  func()
+}
+
+func (n *nth) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.count.Add(1) == n.at {
+		n.what()
+	}
+	return n.RoundTripper.RoundTrip(r)
+}
+
+// TestAPIServerGoesAwayInMidCapture holds that a capture is whole or an error,
+// wherever it is interrupted.
+func TestAPIServerGoesAwayInMidCapture(t *testing.T) {
+	c := practice.Start(t, practice.Options{})
+	ctx := t.Context()
+	for i := range 120 {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m-%03d", i)}, Data: map[string]string{"n": fmt.Sprint(i)}}
+		if _, err := c.Client().CoreV1().ConfigMaps("default").Create(ctx, m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// One ConfigMap a page (a tenth of ten), so that most interruptions are between two pages.
+	opts := snapshot.Options{PageSize: 10}
+	whole := capture(t, c.Config(), opts)
+	try := func(name string, at int32, what func()) (*snapshot.Snapshot, error) {
+		config := rest.CopyConfig(c.Config())
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &nth{RoundTripper: rt, at: at, what: what} })
+		clients, err := snapshot.NewClients(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := snapshot.Capture(ctx, clients, opts)
+		t.Logf("%s at request %d: error %v", name, at, err)
+		if err != nil {
+			if s != nil {
+				t.Errorf("%s at request %d: an error and a snapshot", name, at)
+			}
+			return nil, err
+		}
+		got := snapshot.Compare(whole, s, snapshot.CompareOptions{})
+		// The server's own objects may be made anew at a start; nothing else is.
+		if got.Verdict != snapshot.SameCluster || len(got.Differences) > 0 {
+			t.Errorf("%s at request %d: a capture without error is not whole: %s", name, at, got)
+		}
+		return s, nil
+	}
+	for _, at := range []int32{2, 30, 100} {
+		_, err := try("gone for good", at, func() {
+			if err := c.StopAPIServer(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		if err == nil {
+			t.Errorf("the API server was gone from request %d on and the capture is no error", at)
+		}
+		if err := c.StartAPIServer(ctx); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = try("restarted", at, func() {
+			if err := c.StopAPIServer(ctx); err != nil {
+				t.Error(err)
+			}
+			if err := c.StartAPIServer(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
