@@ -13,8 +13,8 @@ var (
 	// ErrNoToken: the server token is missing, empty or unreadable. A datastore
 	// without its token cannot be restored.
 	ErrNoToken = errors.New("no server token")
-	// ErrOtherToken: the token does not open the datastore.
-	ErrOtherToken = errors.New("the token does not open the datastore")
+	// ErrOtherToken: the token is not the one that opens the datastore.
+	ErrOtherToken = errors.New("another token")
 	// ErrNotSQLite: the file is not an SQLite database (or is encrypted).
 	ErrNotSQLite = errors.New("not an SQLite database")
 	// ErrCorrupt: SQLite finds the database malformed.
