@@ -81,7 +81,9 @@ func (e *Explanation) answerDeadline(s *subject, opts ExplainOptions) {
 	}
 	deadline := time.Duration(e.DeadlineSeconds) * time.Second
 	needs, parts := perNode(s.plan, opts.PerNode)
+	remedy := "raise jobActiveDeadlineSecs"
 	if s.waiting {
+		remedy += ", or apply this Plan when the servers are done"
 		var server *Plan
 		for _, p := range opts.Plans {
 			if p.Name == s.waits && p.Namespace == s.plan.Namespace {
@@ -104,7 +106,7 @@ func (e *Explanation) answerDeadline(s *subject, opts ExplainOptions) {
 		source = ", assuming what the controller ships with"
 	}
 	if needs > deadline {
-		e.say(QuestionDeadline, "no", "it is %s%s, and a Job may take %s: %s. A Job that fails is not made again until the Plan is edited; raise jobActiveDeadlineSecs, or apply the agents' Plan when the servers are done", deadline, source, needs, parts)
+		e.say(QuestionDeadline, "no", "it is %s%s, and a Job may take %s: %s. A Job that fails is not made again until the Plan is edited; %s", deadline, source, needs, parts, remedy)
 		return
 	}
 	e.say(QuestionDeadline, "yes", "it is %s%s, and a Job takes about %s: %s", deadline, source, needs, parts)

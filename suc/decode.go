@@ -253,7 +253,9 @@ func (d *document) decode() {
 	for _, p := range w.problems {
 		// A field that is dropped or overwritten leaves a Plan to judge; one
 		// that the API server refuses does not.
-		if p.code != "unknown-field" && p.code != "yaml-duplicate-key" {
+		switch p.code {
+		case "unknown-field", "yaml-duplicate-key", "number-overflow":
+		default:
 			fatal = true
 		}
 	}
@@ -273,34 +275,34 @@ func (d *document) decode() {
 	d.plan = plan
 }
 
+// stopsController is what a value does that the API server takes although its
+// Go type cannot hold it.
+const stopsController = ": the API server stores it, and the controller then cannot read any Plan in the cluster"
+
 // undecodable finds, and takes out, what the API server stores and the
 // controller cannot decode: one such Plan keeps it from reading any Plan of the
 // cluster.
 func undecodable(d *document) []problem {
 	spec, _ := d.value["spec"].(map[string]any)
 	var out []problem
-	const stops = ": the API server stores it, and the controller then cannot read any Plan in the cluster"
 	if s, ok := spec["postCompleteDelay"].(string); ok {
 		if _, err := time.ParseDuration(s); err != nil {
 			at := path{"spec", "postCompleteDelay"}
 			out = append(out, problem{
-				code: "delay-unit", path: at, line: d.line(at), message: quote(s) + " is no Go duration" + stops,
+				code: "delay-unit", path: at, line: d.line(at), message: quote(s) + " is no Go duration" + stopsController,
 				fix: "write a number with a unit for each part: 60s, 5m, 1h30m",
 			})
 			delete(spec, "postCompleteDelay")
 		}
 	}
 	drain, _ := spec["drain"].(map[string]any)
-	for _, f := range []string{"timeout", "skipWaitForDeleteTimeout"} {
-		i, ok := drain[f].(int64)
-		if ok && f == "timeout" && (i > math.MaxInt32 || i < math.MinInt32) {
-			at := path{"spec", "drain", f}
-			out = append(out, problem{
-				code: "drain-timeout-overflow", path: at, line: d.line(at), message: fmt.Sprintf("%d does not fit into 32 bits", i) + stops,
-				fix: fmt.Sprintf("write it as text: %q", time.Duration(i).String()),
-			})
-			delete(drain, f)
-		}
+	if i, ok := drain["timeout"].(int64); ok && (i > math.MaxInt32 || i < math.MinInt32) {
+		at := path{"spec", "drain", "timeout"}
+		out = append(out, problem{
+			code: "number-overflow", path: at, line: d.line(at), message: fmt.Sprintf("%d does not fit into 32 bits", i) + stopsController,
+			fix: fmt.Sprintf("write it as text: %q", time.Duration(i).String()),
+		})
+		delete(drain, "timeout")
 	}
 	return out
 }

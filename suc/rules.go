@@ -48,6 +48,7 @@ var rules = []Rule{
 	{"required", Error, "a field without which the API server refuses the Plan", srcCRD},
 	{"not-allowed", Error, "a value is none of those that the API server takes", srcCRD},
 	{"too-few", Error, "a list is shorter than the API server allows", srcCRD},
+	{"number-overflow", Error, "a number does not fit into 32 bits: the controller cannot decode it, nor any other Plan after it", srcTypes},
 	{"null-field", Warning, "a field has no value, which means the same as leaving it out", srcTypes},
 	{"field-too-new", Error, "this controller does not know the field and acts as if it were not there", srcTypes},
 
@@ -126,7 +127,6 @@ var rules = []Rule{
 	{"drain-podselector", Error, "the podSelector is none, so the Plan is invalid", srcPlan},
 	{"drain-timeout", Error, "the timeout is not what kubectl drain takes", srcJob},
 	{"drain-timeout-ns", Error, "an integer timeout counts nanoseconds", srcTypes},
-	{"drain-timeout-overflow", Error, "the controller cannot decode the timeout, nor any other Plan after it", srcTypes},
 	{"drain-over-deadline", Warning, "the drain may take longer than the Job", srcJob},
 
 	{"window-field", Error, "a window needs days, startTime and endTime", srcWindow},

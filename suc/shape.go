@@ -323,7 +323,8 @@ func (w *walker) scalar(s *shape, n *yaml.Node, at path) (any, bool) {
 			return v, true
 		case s.kind == "integer":
 			if s.format == "int32" && (x > math.MaxInt32 || x < math.MinInt32) {
-				return w.wrong(s, n, at, "too large for 32 bits")
+				w.note("number-overflow", at, n, fmt.Sprintf("%d does not fit into 32 bits", x)+stopsController, "")
+				return nil, false
 			}
 			return v, true
 		}

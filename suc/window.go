@@ -154,5 +154,5 @@ func (w *window) stretches(y int, m time.Month, d int) []Opening {
 	if !w.start.After(w.end) {
 		return []Opening{{start, end}}
 	}
-	return []Opening{{midnight, end}, {start, last}}
+	return []Opening{{midnight, end.Add(-1)}, {start, last}}
 }
