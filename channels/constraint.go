@@ -79,6 +79,23 @@ var agentFloors = []skew.Version{
 
 var v132 = skew.Minor{Major: 1, Minor: 32}
 
+// AgentHangs reports whether new Pods hang on a k3s agent of that version under
+// servers of the other: servers from 1.32 on withhold from agents older than
+// 1.31.5, 1.30.9 and 1.29.13 the right to list nodes, and flannel on them never
+// becomes ready (https://github.com/k3s-io/k3s/issues/11551). The version skew
+// policy allows such agents. RKE2 packs another network plugin.
+func AgentHangs(server, agent skew.Version) bool {
+	if server.Minor().Compare(v132) < 0 || agent.Minor().Compare(v132) >= 0 || server.Distribution() == "rke2" {
+		return false
+	}
+	for _, floor := range agentFloors {
+		if floor.Minor() == agent.Minor() {
+			return agent.Less(floor)
+		}
+	}
+	return true
+}
+
 var constraints = []Constraint{
 	{
 		ID:     "etcd-36-needs-3526",
@@ -124,15 +141,11 @@ var constraints = []Constraint{
 		Source: "https://github.com/k3s-io/k3s/issues/11551",
 		binds:  func(f Facts) bool { return f.Agents != No },
 		judge: func(a, b *place, _ bool) ruling {
-			if b.minor.Compare(v132) < 0 || a.minor.Compare(v132) >= 0 || a.rke2 {
-				return allowed // RKE2 packs another network plugin
+			// The agents are on a when the servers go to b.
+			if a.minor.Compare(v132) < 0 && AgentHangs(b.version, a.version) {
+				return forbidden
 			}
-			for _, floor := range agentFloors {
-				if floor.Minor() == a.minor && !a.version.Less(floor) {
-					return allowed
-				}
-			}
-			return forbidden
+			return allowed
 		},
 	},
 	{
