@@ -46,6 +46,7 @@ type owner struct {
 	gated     bool // template has scheduling gates
 	jobLimit  int  // Job: Pods that may fail before all are ended, -1 never
 	jobFailed int
+	policy    bool // Job: a podFailurePolicy has a say
 }
 
 type ownerIndex struct {
@@ -197,6 +198,7 @@ func (x *ownerIndex) job(o *owner, j *batchv1.Job) {
 		o.otherRev = true // per index: not followed, so its return is open
 	}
 	if policy := j.Spec.PodFailurePolicy; policy != nil {
+		o.policy = true
 		for _, rule := range policy.Rules {
 			for _, c := range rule.OnPodConditions {
 				if c.Type == corev1.DisruptionTarget && rule.Action == batchv1.PodFailurePolicyActionIgnore {

@@ -51,6 +51,15 @@ func ReadWorld(r io.Reader) (*World, error) {
 		return nil, fmt.Errorf("no nodes and no pods in it: expected a v1 List as `kubectl get nodes,namespaces,pods,pdb,deployments,replicasets,statefulsets,daemonsets,jobs,pv,pvc,storageclasses -A -o json` writes")
 	}
 	w.Taken = newest(data)
+	// A file does not say when it was written. Pods with a grace of a few
+	// seconds are taken to be past it.
+	for _, p := range w.Pods {
+		if s := p.DeletionGracePeriodSeconds; p.DeletionTimestamp != nil && s != nil && *s <= 5 {
+			if due := p.DeletionTimestamp.Add(4 * time.Second); due.After(w.Taken) {
+				w.Taken = due
+			}
+		}
+	}
 	w.findGaps(kinds)
 	return w, nil
 }

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// flag is what a run knows of a Pod.
-type flag uint8
+// podFlag is what a run knows of a Pod.
+type podFlag uint8
 
 const (
-	isReady flag = 1 << iota
+	isReady podFlag = 1 << iota
 	terminating
 	gone
 	finished
@@ -37,7 +37,7 @@ type simulation struct {
 	m       *model
 	v       variant
 	rnd     *rand.Rand
-	flags   []flag
+	flags   []podFlag
 	where   []int32
 	used    [][]int64 // by node; nil until touched
 	count   []int64   // Pods by node
@@ -90,7 +90,7 @@ func (m *model) still() *simulation { return m.start(variant{hopeful: true}) }
 func (m *model) start(v variant) *simulation {
 	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{},
 		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{},
-		flags: make([]flag, len(m.pods)), where: make([]int32, len(m.pods)),
+		flags: make([]podFlag, len(m.pods)), where: make([]int32, len(m.pods)),
 		used: make([][]int64, len(m.nodes)), count: make([]int64, len(m.nodes)),
 		balances: make([]balance, len(m.budgets)), dirty: make([]bool, len(m.budgets))}
 	if v.seed != 0 {
@@ -99,7 +99,7 @@ func (m *model) start(v variant) *simulation {
 	for i := range m.pods {
 		p := &m.pods[i]
 		r.where[i] = int32(p.node)
-		f := flag(0)
+		f := podFlag(0)
 		if p.ready && !p.terminating {
 			f |= isReady
 		}
@@ -149,8 +149,8 @@ func (r *simulation) pod(id int) *modelPod {
 	return &r.made[id-len(r.m.pods)]
 }
 
-func (r *simulation) is(id int, f flag) bool { return r.flags[id]&f != 0 }
-func (r *simulation) at(id int) int          { return int(r.where[id]) }
+func (r *simulation) is(id int, f podFlag) bool { return r.flags[id]&f != 0 }
+func (r *simulation) at(id int) int             { return int(r.where[id]) }
 
 // eachMatching visits the Pods of a namespace that a selector matches.
 func (r *simulation) eachMatching(namespace string, s labels.Selector, visit func(id int)) {
