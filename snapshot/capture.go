@@ -120,7 +120,7 @@ func choose(lists []List, opts Options) error {
 	for i := range lists {
 		l := &lists[i]
 		if l.Namespaced {
-			l.Namespaces = slices.Sorted(slices.Values(opts.Namespaces))
+			l.Namespaces = slices.Compact(slices.Sorted(slices.Values(opts.Namespaces)))
 		}
 		in := len(opts.Kinds) == 0
 		for _, name := range []string{l.Resource, l.Kind, l.Resource + "." + l.Group, l.Kind + "." + l.Group} {

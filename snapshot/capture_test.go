@@ -330,7 +330,7 @@ func TestOptionsChooseKinds(t *testing.T) {
 func TestOptionsChooseNamespaces(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	s := mustCapture(t, f, Options{Namespaces: []string{"upg", "nothing"}})
+	s := mustCapture(t, f, Options{Namespaces: []string{"upg", "nothing", "upg"}})
 	if len(s.HelmCharts) != 0 || len(s.Nodes) != 1 || len(s.Data) != 2 {
 		t.Errorf("charts %d, nodes %d, data %d", len(s.HelmCharts), len(s.Nodes), len(s.Data))
 	}

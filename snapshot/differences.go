@@ -9,13 +9,17 @@ import (
 // objects compares every object of the two sides.
 func (w *world) objects() {
 	gone := w.noMoreServed()
-	for k, a := range w.a {
-		b, ok := w.b[k]
+	w.before.each(func(o *Object, body any) {
+		if !w.keep(o) {
+			return
+		}
+		a := item{o, body}
+		b, ok := w.b[keyOf(o)]
 		switch {
 		case !ok:
-			d := differs(Missing, a.Object)
-			if d.Loss = true; gone[[2]string{a.Group, a.Kind}] {
-				d.Detail = "the cluster serves no " + a.Kind + " any more"
+			d := differs(Missing, o)
+			if d.Loss = true; gone[[2]string{o.Group, o.Kind}] {
+				d.Detail = "the cluster serves no " + o.Kind + " any more"
 			}
 			w.add(d, a, item{})
 		case a.UID != b.UID:
@@ -26,18 +30,19 @@ func (w *world) objects() {
 			w.same++
 			w.compare(a, b)
 		}
-	}
-	for k, b := range w.b {
-		if _, ok := w.a[k]; ok {
-			continue
+	})
+	w.after.each(func(o *Object, body any) {
+		if _, ok := w.a[keyOf(o)]; ok || !w.keep(o) {
+			return
 		}
-		d := differs(Added, b.Object)
+		b := item{o, body}
+		d := differs(Added, o)
 		if packaged(b) {
 			d.What, d.Loss = CameBack, true
 			d.Detail = "the setting that kept it out is lost, as when the installer is run again without its --disable flags"
 		}
 		w.add(d, item{}, b)
-	}
+	})
 }
 
 func differs(what What, o *Object) Difference {

@@ -43,11 +43,11 @@ var explanations = []explanation{
 		}},
 	{"its owner is new", "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
 		func(w *world, d Difference, _, b item) bool {
-			return d.What == Added && b.Owner != nil && w.bUIDs[b.Owner.UID] && !w.aUIDs[b.Owner.UID]
+			return d.What == Added && b.Owner != nil && w.has(b.Owner.UID) && !w.had(b.Owner.UID)
 		}},
 	{"went with its owner, which is listed", "https://kubernetes.io/docs/concepts/architecture/garbage-collection/",
 		func(w *world, d Difference, a, _ item) bool {
-			return d.What == Missing && replaceable(a.Object) && a.Owner != nil && w.aUIDs[a.Owner.UID] && !w.bUIDs[a.Owner.UID]
+			return d.What == Missing && replaceable(a.Object) && a.Owner != nil && w.had(a.Owner.UID) && !w.has(a.Owner.UID)
 		}},
 	{"finished Jobs of this kind delete themselves", "https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/",
 		func(_ *world, d Difference, a, _ item) bool {

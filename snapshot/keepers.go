@@ -106,7 +106,7 @@ func replaceable(o *Object) bool { return o != nil && !lasting[o.Kind] }
 // ownerStays: the owner is the same one on both sides.
 func (w *world) ownerStays(a, b item) bool {
 	o := either(a, b).Owner
-	return o != nil && w.aUIDs[o.UID] && w.bUIDs[o.UID]
+	return o != nil && w.had(o.UID) && w.has(o.UID)
 }
 
 var helmSecret = regexp.MustCompile(`^sh\.helm\.release\.v1\.(.+)\.v[0-9]+$`)

@@ -42,19 +42,20 @@ func (w *world) nodes() []NodeMove {
 // kind) are there with their Pods alone.
 func (w *world) workloads() []WorkloadMove {
 	type id struct{ kind, namespace, name string }
-	at := map[id]*WorkloadMove{}
+	at := make(map[id]int, len(w.after.Workloads))
+	out := make([]WorkloadMove, 0, len(w.after.Workloads))
 	get := func(kind, namespace, name string) *WorkloadMove {
 		k := id{kind, namespace, name}
-		m := at[k]
-		if m == nil {
-			m = &WorkloadMove{Kind: kind, Namespace: namespace, Name: name}
-			at[k] = m
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k], out = i, append(out, WorkloadMove{Kind: kind, Namespace: namespace, Name: name})
 		}
-		return m
+		return &out[i]
 	}
 	bare := map[string]int{}
-	for _, it := range w.a {
-		if x, ok := it.body.(*Workload); ok {
+	for i := range w.before.Workloads {
+		if x := &w.before.Workloads[i]; w.keep(&x.Object) {
 			m := get(x.Kind, x.Namespace, x.Name)
 			m.UIDBefore, m.ReadyBefore = x.UID, x.Ready
 			if x.Kind == "Pod" {
@@ -78,8 +79,8 @@ func (w *world) workloads() []WorkloadMove {
 			m.PodsNew++
 		}
 	}
-	for _, it := range w.b {
-		if x, ok := it.body.(*Workload); ok {
+	for i := range w.after.Workloads {
+		if x := &w.after.Workloads[i]; w.keep(&x.Object) {
 			m := get(x.Kind, x.Namespace, x.Name)
 			m.UIDAfter, m.ReadyAfter, m.Desired = x.UID, x.Ready, x.Desired
 			if x.Kind == "Pod" {
@@ -101,10 +102,6 @@ func (w *world) workloads() []WorkloadMove {
 			n, had := was[p.UID]
 			count(get(p.Owner.Kind, p.Namespace, p.Owner.Name), n, had, p.Restarts, p.LastRestart)
 		}
-	}
-	out := make([]WorkloadMove, 0, len(at))
-	for _, m := range at {
-		out = append(out, *m)
 	}
 	slices.SortFunc(out, func(a, b WorkloadMove) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))

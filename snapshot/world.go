@@ -27,11 +27,12 @@ type world struct {
 	kinds         map[string]bool
 	namespaces    map[string]bool
 
-	a, b   map[key]item    // before, after
-	aUIDs  map[string]bool // UIDs of objects and Pods before
-	bUIDs  map[string]bool
-	moved  bool // the server's version did
-	backed bool // the datastore's revision went back
+	a, b map[key]item // before, after
+	// keep: judged, and captured on both sides.
+	keep   func(*Object) bool
+	uids   [2]map[string]bool // of objects and Pods before and after, once they are asked for
+	moved  bool               // the server's version did
+	backed bool               // the datastore's revision went back
 
 	helm map[string]bool // releases after, once they were asked for
 
@@ -101,24 +102,40 @@ func (w *world) match() {
 			}
 		}
 	}
-	keep := func(o *Object) bool {
+	w.keep = func(o *Object) bool {
 		k := [2]string{o.Group, o.Kind}
 		return !drop[k] && w.judged(o.Group, o.Kind, resources[k]) &&
 			(o.Namespace == "" || len(w.namespaces) == 0 || w.namespaces[o.Namespace])
 	}
-	w.a, w.aUIDs = index(w.before, keep)
-	w.b, w.bUIDs = index(w.after, keep)
+	for i, into := range []*map[key]item{&w.a, &w.b} {
+		s := []*Snapshot{w.before, w.after}[i]
+		*into = make(map[key]item, s.Objects()-len(s.Pods))
+		s.each(func(o *Object, body any) {
+			if w.keep(o) {
+				(*into)[keyOf(o)] = item{o, body}
+			}
+		})
+	}
 }
 
-func index(s *Snapshot, keep func(*Object) bool) (map[key]item, map[string]bool) {
-	n := s.Objects()
-	out, uids := make(map[key]item, n-len(s.Pods)), make(map[string]bool, n)
-	add := func(o *Object, body any) {
-		uids[o.UID] = true
-		if keep(o) {
-			out[keyOf(o)] = item{o, body}
+// had and has: an object or a Pod of this UID was there before, is there after.
+func (w *world) had(uid string) bool { return w.known(0, w.before)[uid] }
+func (w *world) has(uid string) bool { return w.known(1, w.after)[uid] }
+
+func (w *world) known(side int, s *Snapshot) map[string]bool {
+	if w.uids[side] == nil {
+		m := make(map[string]bool, s.Objects())
+		s.each(func(o *Object, _ any) { m[o.UID] = true })
+		for i := range s.Pods {
+			m[s.Pods[i].UID] = true
 		}
+		w.uids[side] = m
 	}
+	return w.uids[side]
+}
+
+// each visits every object that has a name of its own, with its whole record.
+func (s *Snapshot) each(add func(o *Object, body any)) {
 	for i := range s.Nodes {
 		add(&s.Nodes[i].Object, &s.Nodes[i])
 	}
@@ -155,10 +172,6 @@ func index(s *Snapshot, keep func(*Object) bool) (map[key]item, map[string]bool)
 	for i := range s.Others {
 		add(&s.Others[i], &s.Others[i])
 	}
-	for i := range s.Pods {
-		uids[s.Pods[i].UID] = true
-	}
-	return out, uids
 }
 
 // gaps are the lists that a side lacks: the reasons for which nobody can say
