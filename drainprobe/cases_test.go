@@ -43,7 +43,7 @@ func checkAgainst(t *testing.T, s scenario, f *Forecasted, o *seen) {
 	if s.Verdict != "" && f.Verdict != s.Verdict {
 		t.Errorf("%s: forecast %s, expected %s: %v", s.name(), f.Verdict, s.Verdict, f.Reasons)
 	}
-	if f.Verdict == VerdictUndecided || len(f.Pods) == 0 {
+	if f.Verdict == VerdictUndecided || len(f.Pods) == 0 || s.Compare == "verdict" {
 		return
 	}
 	got := tally(f)

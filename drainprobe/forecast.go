@@ -183,6 +183,9 @@ func (j *judgement) slow(runs []outcome) []string {
 	return keys(questions)
 }
 
+// retryAfter is what the eviction API asks for when a Pod changed under it.
+const retryAfter = 10 * time.Second
+
 // checkTime compares the time the drain takes with its timeout.
 func (j *judgement) checkTime(runs []outcome) {
 	limit := j.opts.Timeout
@@ -191,7 +194,11 @@ func (j *judgement) checkTime(runs []outcome) {
 	}
 	least, likely := time.Duration(1<<62), time.Duration(0)
 	for i := range runs {
-		least, likely = min(least, runs[i].run.elapsed.least), max(likely, runs[i].run.elapsed.likely)
+		e := runs[i].run.elapsed
+		if e.unready {
+			e.likely += retryAfter
+		}
+		least, likely = min(least, e.least), max(likely, e.likely)
 	}
 	switch {
 	case least > limit:

@@ -76,6 +76,10 @@ func pendingReason(f *podFate, terminating bool, now *corev1.Pod) string {
 		return "terminating, held by finalizer " + strings.Join(now.Finalizers, ", ")
 	case terminating:
 		return "terminating, has not ended yet"
+	case strings.Contains(f.answer, "client rate limiter"):
+		// client-go repeats an answer with Retry-After by itself until the
+		// context ends, and reports only that.
+		return "the API server kept asking to try again later: its budget's status is behind (a budget whose sync fails stays so), or the server is overloaded"
 	case f.answer != "":
 		return f.answer
 	}

@@ -24,7 +24,7 @@ func TestRandomClustersOnThePracticeCluster(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seedCount; seed++ {
 		jobs = append(jobs, func() {
 			c := newRandomCell(seed)
-			sc := scenario{Node: c.nodeName("a"), Flags: c.flags, Timeout: "20s", dir: "seed " + strconv.Itoa(seed)}
+			sc := scenario{Node: c.nodeName("a"), Flags: c.flags, Timeout: "20s", Compare: "verdict", dir: "seed " + strconv.Itoa(seed)}
 			opts, _ := sc.options(t)
 			opts.RetryDelay = time.Second
 			p, err := s.play(context.Background(), c.cell, sc.Node, c.setup, opts)

@@ -17,7 +17,7 @@ import (
 )
 
 // hardStop is how much longer than its timeout a drain may hang in a request.
-const hardStop = 15 * time.Second
+const hardStop = 5 * time.Second
 
 // run is one attempt under way.
 type run struct {

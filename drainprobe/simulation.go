@@ -234,6 +234,8 @@ func (r *simulation) evict(id int) *leftPod {
 			}
 			if spends {
 				r.balances[i].allowed--
+			} else {
+				r.elapsed.unready = true
 			}
 		}
 	}
@@ -394,6 +396,9 @@ type elapsed struct {
 	endLeast, endLikely, endMost time.Duration
 	ready                        time.Duration
 	rounds                       int
+	// unready Pods went under a budget: if one changes at that moment, the API
+	// server asks to come back after 10 s.
+	unready bool
 }
 
 func (e *elapsed) ending(x ending) {
