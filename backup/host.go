@@ -311,6 +311,8 @@ func parseArgs(b []byte) map[string]string {
 				}
 			}
 			switch name {
+			case "":
+				continue
 			case "d":
 				name = "data-dir"
 			case "c":
