@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 //	put NAME VALUE    one revision
 //	sql STATEMENT     anything
 //	load HZ           begin to commit that often, until the process ends
+//	latencies         of the commits of load since the last time: p50 / p99 / max
 //	count             how many commits of load there were so far
 //	churn             begin to do everything that moves pages, see churn
 const (
@@ -48,8 +50,9 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 	var t writerT
 	db := openKine(&t, path)
 	db.SetMaxOpenConns(1)
-	loaded := make(chan int64, 1)
-	loaded <- 0
+	loaded := make(chan []time.Duration, 1)
+	loaded <- nil
+	commits := 0
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -68,10 +71,15 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 			go load(db, hz, loaded)
 		case "churn":
 			go churn(path)
+		case "latencies":
+			all := <-loaded
+			loaded <- nil
+			commits += len(all)
+			answer = percentiles(all)
 		case "count":
-			n := <-loaded
-			loaded <- n
-			answer = fmt.Sprint(n)
+			all := <-loaded
+			loaded <- all
+			answer = fmt.Sprint(commits + len(all))
 		}
 		if err == nil {
 			err = t.err
@@ -84,13 +92,26 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-func load(db *sql.DB, hz int, loaded chan int64) {
+func load(db *sql.DB, hz int, loaded chan []time.Duration) {
 	var t writerT
+	next := time.Now()
 	for i := 0; ; i++ {
+		start := time.Now()
 		putRow(&t, db, fmt.Sprintf("/registry/leases/load/l%03d", i%200), strings.Repeat("y", 900))
-		loaded <- <-loaded + 1
-		time.Sleep(time.Second / time.Duration(hz))
+		took := time.Since(start)
+		loaded <- append(<-loaded, took)
+		next = next.Add(time.Second / time.Duration(hz))
+		time.Sleep(time.Until(next))
 	}
+}
+
+func percentiles(all []time.Duration) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	slices.Sort(all)
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return fmt.Sprintf("%.1f / %.1f / %.1f ms", ms(all[len(all)/2]), ms(all[len(all)*99/100]), ms(all[len(all)-1]))
 }
 
 // churn commits as fast as it can: every transaction gives all 50 rows of same a
