@@ -36,7 +36,7 @@ node, applies a Plan and follows it until its nodes run the version.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	kube.AddFlags(cmd)
-	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newExplainCommand(kube), newApplyCommand(kube))
+	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newExplainCommand(kube), newApplyCommand(kube), newWatchCommand(kube))
 	return cmd
 }
 
@@ -167,4 +167,9 @@ func fetch(ctx context.Context, source string) ([]byte, error) {
 		return nil, fmt.Errorf("%s answers %s", source, res.Status)
 	}
 	return bounded(res.Body, source)
+}
+
+// withTimeout names its end in the error.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no end after %s", d))
 }
