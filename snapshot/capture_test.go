@@ -379,6 +379,28 @@ func TestClientsAreAllNeeded(t *testing.T) {
 	}
 }
 
+func TestCaptureCallsNoDeprecatedAPIWhereItNeedNot(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	list := metav1.Verbs{"list"}
+	f.kube.Resources = []*metav1.APIResourceList{
+		{GroupVersion: "extensions/v1beta1", APIResources: []metav1.APIResource{{Name: "ingresses", Kind: "Ingress", Verbs: list}}},
+		{GroupVersion: "networking.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "ingresses", Kind: "Ingress", Verbs: list}, {Name: "ipaddresses", Kind: "IPAddress", Verbs: list}}},
+		{GroupVersion: "networking.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "ingresses", Kind: "Ingress", Verbs: list}}},
+	}
+	apis, lists, err := discover(f.kube.Discovery())
+	if err != nil || len(apis) != 3 {
+		t.Fatalf("%+v, %v", apis, err)
+	}
+	var got []string
+	for _, l := range lists {
+		got = append(got, l.Group+"/"+l.Version+" "+l.Resource)
+	}
+	if want := "networking.k8s.io/v1 ingresses, networking.k8s.io/v1beta1 ipaddresses"; strings.Join(got, ", ") != want {
+		t.Errorf("lists %q, want %q", got, want)
+	}
+}
+
 // brokenDiscovery has aggregated APIs whose servers are away.
 type brokenDiscovery struct {
 	discovery.DiscoveryInterface

@@ -28,13 +28,15 @@ type Clients struct {
 // NewClients makes the four clients from one configuration, which it leaves as
 // it is. Built-in kinds travel as protobuf. The clients do not slow themselves
 // down: [Options.Concurrency] bounds what they ask for at a time, and the API
-// server's own priority and fairness does the rest.
+// server's own priority and fairness does the rest. Warnings of the API server
+// are not printed.
 func NewClients(config *rest.Config) (Clients, error) {
 	if config == nil {
 		return Clients{}, fmt.Errorf("no cluster to connect to: the configuration is nil")
 	}
 	plain := rest.CopyConfig(config)
 	plain.QPS, plain.Burst, plain.RateLimiter = -1, 0, nil
+	plain.WarningHandler = rest.NoWarnings{}
 	if plain.UserAgent == "" {
 		plain.UserAgent = "k3sladder-snapshot"
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/k3sladder/k3sladder/backup"
 	"github.com/k3sladder/k3sladder/internal/practice"
 	"github.com/k3sladder/k3sladder/snapshot"
+	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 )
 
 func capture(t *testing.T, config *rest.Config, opts snapshot.Options) *snapshot.Snapshot {
@@ -80,7 +81,18 @@ func TestClusterOverItsLife(t *testing.T) {
 	ctx := t.Context()
 	deploy(t, c.Client(), "upg", "web", 2)
 	deploy(t, c.Client(), "upg", "other", 1)
+	called := func() int {
+		u, err := apiusage.Read(ctx, c.Client().Discovery().RESTClient())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(u.Lines)
+	}
+	calls := called()
 	before := capture(t, c.Config(), snapshot.Options{AskKubelets: true})
+	if now := called(); now != calls {
+		t.Errorf("the capture itself called %d deprecated APIs", now-calls)
+	}
 
 	t.Run("upgraded by one minor it is the same", func(t *testing.T) {
 		if err := c.Upgrade(ctx, practice.To); err != nil {

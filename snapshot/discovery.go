@@ -9,10 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 )
 
 // discover gives the group-versions served and, for every resource that can be
-// listed, the version its group prefers.
+// listed, the version its group prefers, or one that is not deprecated: asking
+// for those would put this program's own calls into the server's count of
+// deprecated API use.
 func discover(d discovery.DiscoveryInterface) ([]API, []List, error) {
 	groups, resources, err := d.ServerGroupsAndResources()
 	failed := map[schema.GroupVersion]error{}
@@ -41,7 +45,7 @@ func discover(d discovery.DiscoveryInterface) ([]API, []List, error) {
 				versions = append(versions, v.GroupVersion)
 			}
 		}
-		seen := map[string]bool{}
+		at := map[string]int{} // where a resource is in lists
 		for _, v := range versions {
 			gv, err := schema.ParseGroupVersion(v)
 			if err != nil || v == "" {
@@ -57,11 +61,16 @@ func discover(d discovery.DiscoveryInterface) ([]API, []List, error) {
 						continue
 					}
 					api.Resources = append(api.Resources, res.Name)
-					if seen[res.Name] || !slices.Contains(res.Verbs, "list") {
+					if !slices.Contains(res.Verbs, "list") {
 						continue
 					}
-					seen[res.Name] = true
-					lists = append(lists, List{Group: gv.Group, Version: gv.Version, Resource: res.Name, Kind: res.Kind, Namespaced: res.Namespaced})
+					l := List{Group: gv.Group, Version: gv.Version, Resource: res.Name, Kind: res.Kind, Namespaced: res.Namespaced}
+					if i, seen := at[res.Name]; !seen {
+						at[res.Name] = len(lists)
+						lists = append(lists, l)
+					} else if deprecated(lists[i]) && !deprecated(l) {
+						lists[i] = l
+					}
 				}
 			}
 			slices.Sort(api.Resources)
@@ -74,11 +83,30 @@ func discover(d discovery.DiscoveryInterface) ([]API, []List, error) {
 			apis = append(apis, API{GroupVersion: gv.String(), Unavailable: firstLine(why)})
 		}
 	}
+	lists = slices.DeleteFunc(lists, func(l List) bool { return movedTo(l, byGV) })
 	slices.SortFunc(apis, func(a, b API) int { return strings.Compare(a.GroupVersion, b.GroupVersion) })
 	slices.SortFunc(lists, func(a, b List) int {
 		return strings.Compare(a.Group+"/"+a.Resource, b.Group+"/"+b.Resource)
 	})
 	return apis, lists, nil
+}
+
+func deprecated(l List) bool {
+	_, known := apiusage.Lookup(l.Group, l.Version, l.Resource)
+	return known
+}
+
+// movedTo: the same objects are served in another group too, as Ingresses were
+// in extensions and networking.k8s.io.
+func movedTo(l List, served map[string]*metav1.APIResourceList) bool {
+	r, known := apiusage.Lookup(l.Group, l.Version, l.Resource)
+	if !known {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(r.Replacement)
+	there := served[r.Replacement]
+	return err == nil && gv.Group != l.Group && there != nil &&
+		slices.ContainsFunc(there.APIResources, func(a metav1.APIResource) bool { return a.Name == l.Resource })
 }
 
 func firstLine(err error) string {

@@ -112,6 +112,8 @@ type answer struct {
 }
 
 func (a *answer) ask(cmd *cobra.Command, config *rest.Config, also []string, objects bool) error {
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{} // the answer says it all
 	servers := []rest.Interface{}
 	for _, address := range append([]string{""}, also...) {
 		c := rest.CopyConfig(config)
@@ -132,6 +134,8 @@ func (a *answer) ask(cmd *cobra.Command, config *rest.Config, also []string, obj
 	if a.Usage, err = apiusage.Read(cmd.Context(), servers...); err != nil || !objects {
 		return err
 	}
+	// After the metric was read, for looking at what is only there under a
+	// deprecated version calls it.
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return err

@@ -49,6 +49,14 @@ type Object struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
+// Object names it: "ingresses default/web".
+func (o Object) String() string {
+	if o.Namespace == "" {
+		return o.Resource + " " + o.Name
+	}
+	return o.Resource + " " + o.Namespace + "/" + o.Name
+}
+
 // Found is what [FindObjects] found.
 type Found struct {
 	Objects []Object `json:"objects"`
@@ -220,11 +228,7 @@ func (f *Found) WriteText(w io.Writer, target skew.Minor) error {
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "OBJECT\tVERSION\tREMOVED IN\tHOW\tMANAGER\tUSE INSTEAD\n")
 		for _, o := range f.Objects {
-			name := o.Resource + " " + o.Name
-			if o.Namespace != "" {
-				name = o.Resource + " " + o.Namespace + "/" + o.Name
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", name, o.GroupVersion, o.Removed, o.How, dash(o.Manager), dash(o.Replacement))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", o, o.GroupVersion, o.Removed, o.How, dash(o.Manager), dash(o.Replacement))
 		}
 		_ = t.Flush()
 	}

@@ -115,6 +115,9 @@ type Step struct {
 type Deprecated struct {
 	Target skew.Minor      `json:"target"`
 	Usage  *apiusage.Usage `json:"usage"`
+	// Found are objects tied to versions that the target removes, where they
+	// were looked for.
+	Found *apiusage.Found `json:"found,omitempty"`
 }
 
 // Removed are the APIs that the target takes away.

@@ -62,7 +62,10 @@ process_start_time_seconds 1796039990
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Deprecated = &report.Deprecated{Target: skew.Minor{Major: 1, Minor: 35}, Usage: usage}
+	r.Deprecated = &report.Deprecated{Target: skew.Minor{Major: 1, Minor: 35}, Usage: usage, Found: &apiusage.Found{
+		Objects: []apiusage.Object{{GroupVersion: "flowcontrol.apiserver.k8s.io/v1beta3", Removed: skew.Minor{Major: 1, Minor: 32}, Replacement: "flowcontrol.apiserver.k8s.io/v1",
+			Resource: "flowschemas", Name: "tenants", How: apiusage.WrittenThrough, Manager: "argocd-controller"}},
+		NotRead: []string{}}}
 	r.Backup = &report.Backup{Path: "backup/state.db", Bytes: 4321 << 10, TokenSHA256: strings.Repeat("ab12", 16), Version: "v1.34.4+k3s1", TakenAt: noon.Add(time.Minute), Took: 600 * time.Millisecond, Verified: true}
 	r.Drain = &report.Drain{Node: "edge-01", Decision: "upgrade-without-drain", Timeout: 40 * time.Second, Took: 40500 * time.Millisecond, GivenBack: true,
 		Reasons: []string{"PodDisruptionBudget upg/web allows one eviction, and the replacement has no other node to become ready on"},

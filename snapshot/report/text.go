@@ -74,6 +74,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		if err := d.Usage.WriteText(&b, d.Target, r.Generated); err != nil {
 			return err
 		}
+		if d.Found != nil {
+			if err := d.Found.WriteText(&b, d.Target); err != nil {
+				return err
+			}
+		}
 	}
 	if p := r.Plan; p != nil {
 		list("next rung: "+p.Version, p.Reasons)
@@ -210,6 +215,13 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		}
 		for _, s := range d.Usage.Servers {
 			fmt.Fprintf(&b, "\n%s\n", cell(s.Memory(r.Generated)))
+		}
+		if f := d.Found; f.Any() {
+			b.WriteString("\n")
+			head("object", "version", "how", "manager", "use instead")
+			for _, o := range f.Objects {
+				row(o.String(), code(o.GroupVersion), string(o.How), o.Manager, o.Replacement)
+			}
 		}
 	}
 	if p := r.Plan; p != nil {
