@@ -41,7 +41,11 @@ type balance struct {
 
 func (m *model) indexBudgets() {
 	covered := map[int]int{}
+	concerned := m.concerned()
 	for _, pdb := range m.world.Budgets {
+		if concerned != nil && !concerned[pdb.Namespace] {
+			continue
+		}
 		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
 		if err != nil {
 			continue // matches nothing, as in the eviction API
@@ -64,6 +68,26 @@ func (m *model) indexBudgets() {
 		}
 		m.learnScale(b)
 	}
+}
+
+// concerned are the namespaces whose budgets a drain can touch: those of the
+// node's Pods, or all (nil) where a Pod of it could preempt one elsewhere.
+func (m *model) concerned() map[string]bool {
+	if m.drained < 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	top := int32(-1 << 31)
+	for _, id := range m.byNode[m.drained] {
+		out[m.pods[id].obj.Namespace] = true
+		top = max(top, m.pods[id].priority)
+	}
+	for i := range m.pods {
+		if m.pods[i].priority < top {
+			return nil
+		}
+	}
+	return out
 }
 
 // learnScale takes the scale of unknown controllers from the budget's status.

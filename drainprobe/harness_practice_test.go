@@ -424,6 +424,12 @@ func (a *Attempted) asSeen(before []corev1.Pod) seen {
 			left = append(left, refOf(&before[i]).WorkloadKey())
 		}
 	}
+	for i := range before { // passed over, and still on their way out
+		if ref := refOf(&before[i]); before[i].DeletionTimestamp != nil && !slices.ContainsFunc(a.Pending, func(p PendingPod) bool { return p.UID == ref.UID }) &&
+			!slices.ContainsFunc(a.Evicted, func(p PodRef) bool { return p.UID == ref.UID }) {
+			ending = append(ending, ref.WorkloadKey())
+		}
+	}
 	for _, p := range a.Unplaced {
 		pending = append(pending, p.WorkloadKey())
 	}

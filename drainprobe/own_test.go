@@ -19,8 +19,6 @@ type ownScenario struct {
 	// verdict where it has to be undecided.
 	verdict Verdict
 	totals  bool // which Pods go is a race
-	// many: short retry delays change what happens, so kubectl's are kept.
-	slow bool
 }
 
 const openB = "uncordon {b}"
