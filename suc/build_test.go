@@ -45,6 +45,26 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
+func TestBuildersPleaseTheLinter(t *testing.T) {
+	t.Parallel()
+	v := skew.MustParse("v1.35.9+k3s1")
+	rke2 := RKE2ServerPlan(skew.MustParse("v1.35.9+rke2r1"), Options{Drain: &DrainSpec{Force: true}})
+	for name, c := range map[string]struct {
+		plans []*Plan
+		facts *Facts
+	}{
+		"k3s":    {[]*Plan{ServerPlan(v, Options{Stage: true}), AgentPlan(ServerPlan(v, Options{}), Options{})}, &Facts{ServerVersion: "v1.34.11+k3s1", Datastore: "etcd"}},
+		"mirror": {[]*Plan{ServerPlan(v, Options{Stage: true, Registry: "registry.lan:5000"})}, nil},
+		"rke2":   {[]*Plan{rke2, RKE2AgentPlan(rke2, Options{})}, &Facts{ServerVersion: "v1.34.11+rke2r1", Datastore: "etcd"}},
+		"k3os":   {[]*Plan{K3OSPlan("", Options{})}, &Facts{ServerVersion: "v1.20.4+k3s1"}},
+		"pinned": {[]*Plan{K3OSPlan("v0.21.5-k3s2r1", Options{})}, &Facts{ServerVersion: "v1.20.4+k3s1"}},
+	} {
+		if found := LintPlans(c.plans, LintOptions{Facts: c.facts}); len(found) > 0 {
+			t.Errorf("%s:\n%s", name, found)
+		}
+	}
+}
+
 func TestBuildersCopyWhatTheyAreGiven(t *testing.T) {
 	t.Parallel()
 	opts := Options{Drain: &DrainSpec{Force: true}, NodeSelector: ServerSelector()}

@@ -21,7 +21,8 @@ import (
 type Facts struct {
 	// ServerVersion is that of the API server, such as v1.34.11+k3s1.
 	ServerVersion string `json:"serverVersion,omitempty"`
-	// Datastore is sqlite, etcd (the embedded one) or external.
+	// Datastore is sqlite, etcd (the embedded one) or external; the name of a
+	// database server means the same as external.
 	Datastore string `json:"datastore,omitempty"`
 	// Nodes of the cluster.
 	Nodes []Node `json:"nodes,omitempty"`
@@ -112,7 +113,7 @@ func (f *Facts) Validate() error {
 		}
 	}
 	switch f.Datastore {
-	case "", "sqlite", "etcd", "external", "mysql", "postgres", "nats":
+	case "", "sqlite", "etcd", "external", "mysql", "mariadb", "postgres", "postgresql", "nats":
 	default:
 		return fmt.Errorf("the facts: datastore %q is none of sqlite, etcd, external", f.Datastore)
 	}

@@ -77,6 +77,8 @@ func (s *subject) judgeImage(img image, at path) {
 			fix = strings.ToLower(img.raw)
 		}
 		s.add("image-reference", at, fmt.Sprintf("%s is no image reference (%v): the Pod ends in InvalidImageName", quote(img.raw), img.err), fix)
+	case img.registry != strings.ToLower(img.registry):
+		s.add("image-reference", at, fmt.Sprintf("begins with %s, which is read as the name of a registry because of its capital letters: the image is not found", quote(img.registry)), strings.ToLower(img.raw))
 	default:
 		if k := img.misspelt(); k != "" {
 			s.add("unknown-image", at, quote(img.raw)+" is not the published image, and looks like it", "did you mean "+k+"?")
