@@ -161,13 +161,10 @@ func (c *capture) readAll(ctx context.Context, lists []List) error {
 	for i := range lists {
 		order = append(order, i)
 	}
+	order = slices.DeleteFunc(order, func(i int) bool { return lists[i].State == Excluded })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(lists[a]), weight(lists[b])) })
 	for _, i := range order {
 		l := &lists[i]
-		if l.State == Excluded {
-			done++
-			continue
-		}
 		g.Go(func() error {
 			if err := c.readOne(ctx, l); err != nil {
 				return fmt.Errorf("listing %s: %w", l.name(), err)
@@ -176,7 +173,7 @@ func (c *capture) readAll(ctx context.Context, lists []List) error {
 				progress.Lock()
 				defer progress.Unlock()
 				done++
-				c.opts.Progress(done, len(lists), *l)
+				c.opts.Progress(done, len(order), *l)
 			}
 			return nil
 		})
@@ -346,6 +343,7 @@ func (s *Snapshot) sort() {
 	sortObjects(s.CRDs, func(x *CRD) *Object { return &x.Object })
 	sortObjects(s.HelmCharts, func(x *HelmChart) *Object { return &x.Object })
 	sortObjects(s.Addons, func(x *Addon) *Object { return &x.Object })
+	sortObjects(s.Autoscalers, func(x *Autoscaler) *Object { return &x.Object })
 	sortObjects(s.Webhooks, func(x *Webhook) *Object { return &x.Object })
 	sortObjects(s.Others, func(x *Object) *Object { return x })
 	slices.SortFunc(s.Pods, func(a, b Pod) int {

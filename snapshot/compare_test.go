@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,43 @@ func TestCompare(t *testing.T) {
 			*b = *cluster(v34)
 			workload(b, "coredns").Images = []string{"coredns:2"}
 		}, verdict: SameCluster, want: []string{"changed: Deployment kube-system/coredns, images"}},
+		"helm-controller runs its Jobs anew": {change: func(a, b *Snapshot) {
+			for i, s := range []*Snapshot{a, b} {
+				s.Addons = append(s.Addons, Addon{Object: Object{Group: "k3s.cattle.io", Kind: "Addon", Namespace: "kube-system", Name: "traefik", UID: "t0"}})
+				s.HelmCharts = append(s.HelmCharts, HelmChart{Object: Object{Group: "helm.cattle.io", Kind: "HelmChart", Namespace: "kube-system", Name: "traefik", UID: "t1", KeptBy: "Addon/traefik"}, Version: fmt.Sprint(37 + i)},
+					HelmChart{Object: Object{Group: "helm.cattle.io", Kind: "HelmChart", Namespace: "kube-system", Name: "mine", UID: "m1"}})
+				for _, name := range []string{"traefik", "mine"} {
+					s.Workloads = append(s.Workloads, Workload{Object: Object{Group: "batch", Kind: "Job", Namespace: "kube-system", Name: "helm-install-" + name, UID: fmt.Sprint(name, i), KeptBy: "HelmChart/" + name}, State: "complete"})
+				}
+			}
+		}, verdict: SameCluster, expected: []string{"moved: ", "changed: HelmChart kube-system/traefik, version 37 -> 38", "recreated: Job kube-system/helm-install-traefik", "recreated: Job kube-system/helm-install-mine"}},
+		"a Deployment of a packaged chart made anew": {change: func(a, b *Snapshot) {
+			workload(b, "coredns").UID = "uid-new"
+		}, verdict: SameClusterWithLosses, want: []string{"recreated: Deployment kube-system/coredns"}, expected: []string{"moved: "}},
+		"an autoscaler at work": {change: func(a, b *Snapshot) {
+			h := Autoscaler{Object: Object{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Namespace: "upg", Name: "web", UID: "h"}, Target: "Deployment/web", Min: 1, Max: 5}
+			a.Autoscalers, b.Autoscalers = []Autoscaler{h}, []Autoscaler{h}
+			w := workload(b, "web")
+			w.Desired, w.Ready, w.Generation = 4, 4, 9
+		}, verdict: SameCluster, expected: []string{"moved: ", "changed: Deployment upg/web, replicas 2 -> 4"}},
+		"replicas out of the autoscaler's bounds": {change: func(a, b *Snapshot) {
+			b.Autoscalers = []Autoscaler{{Object: Object{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Namespace: "upg", Name: "web", UID: "h"}, Target: "Deployment/web", Min: 1, Max: 3}}
+			a.Autoscalers = b.Autoscalers
+			w := workload(b, "web")
+			w.Desired, w.Ready = 4, 4
+		}, verdict: SameCluster, want: []string{"changed: Deployment upg/web, replicas 2 -> 4"}, expected: []string{"moved: "}},
+		"a kind that the new version serves first": {change: func(a, b *Snapshot) {
+			b.Lists = append(b.Lists, List{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs", Kind: "ServiceCIDR", State: Captured})
+			b.Others = append(b.Others, Object{Group: "networking.k8s.io", Kind: "ServiceCIDR", Name: "kubernetes", UID: "c"})
+		}, verdict: SameCluster, expected: []string{"moved: ", "added: ServiceCIDR kubernetes"}},
+		"k3s' own definitions": {change: func(a, b *Snapshot) {
+			for i, s := range []*Snapshot{a, b} {
+				s.CRDs = append(s.CRDs, CRD{Object: Object{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "addons.k3s.cattle.io", UID: "a", Generation: int64(1 + i)}})
+			}
+		}, verdict: SameCluster, expected: []string{"moved: ", "changed: CustomResourceDefinition addons.k3s.cattle.io, generation 1 -> 2"}},
+		"a Plan's Jobs": {change: func(a, b *Snapshot) {
+			b.Workloads = append(b.Workloads, Workload{Object: Object{Group: "batch", Kind: "Job", Namespace: "system-upgrade", Name: "apply-k3s-on-n1", UID: "j", KeptBy: "Plan/k3s"}, State: "complete"})
+		}, verdict: SameCluster, expected: []string{"moved: ", "added: Job system-upgrade/apply-k3s-on-n1"}},
 		"CronJobs' Jobs come and go": {change: func(a, b *Snapshot) {
 			j := workload(b, "tick-1")
 			j.Name, j.UID = "tick-2", "uid-tick-2"

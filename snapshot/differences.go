@@ -137,6 +137,10 @@ func (w *world) compare(a, b item) {
 	case *Addon:
 		y := b.body.(*Addon)
 		changed("checksum", short(x.Checksum), short(y.Checksum))
+	case *Autoscaler:
+		y := b.body.(*Autoscaler)
+		changed("target", x.Target, y.Target)
+		changed("replicas", fmt.Sprintf("%d to %d", x.Min, x.Max), fmt.Sprintf("%d to %d", y.Min, y.Max))
 	case *Webhook:
 		y := b.body.(*Webhook)
 		changed("webhooks", join(x.Hooks), join(y.Hooks))

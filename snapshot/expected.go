@@ -30,8 +30,27 @@ var explanations = []explanation{
 			switch d.What {
 			case Added, Changed, Missing:
 				return w.moved && w.fromServer(either(a, b))
+			case Recreated:
+				return w.moved && w.fromServer(b.Object) && replaceable(b.Object)
 			}
 			return false
+		}},
+	{"k3s makes these definitions itself, and its version moved", "https://docs.k3s.io/add-ons/helm",
+		func(w *world, d Difference, _, _ item) bool {
+			return w.moved && d.Kind == "CustomResourceDefinition" && (d.What == Added || d.What == Changed) &&
+				(strings.HasSuffix(d.Name, ".k3s.cattle.io") || strings.HasSuffix(d.Name, ".helm.cattle.io"))
+		}},
+	{"the new version serves this kind for the first time", "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
+		func(w *world, d Difference, _, b item) bool {
+			return w.moved && d.What == Added && builtIn(b.Group) && !w.served[[2]string{b.Group, b.Kind}]
+		}},
+	{"an autoscaler sets its replicas", "https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/",
+		func(w *world, d Difference, _, b item) bool {
+			return d.What == Changed && d.Field == "replicas" && w.autoscaled(b)
+		}},
+	{"system-upgrade-controller makes a Job for each node of a Plan", "https://docs.k3s.io/upgrades/automated",
+		func(_ *world, d Difference, a, b item) bool {
+			return d.Kind == "Job" && strings.HasPrefix(either(a, b).KeptBy, "Plan/")
 		}},
 	{"its owner makes it anew", "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
 		func(w *world, d Difference, a, b item) bool {
@@ -96,8 +115,8 @@ var explanations = []explanation{
 			return ok && d.What == Added && d.Kind == "Secret" && d.Namespace == "kube-system" && !old
 		}},
 	{"ServiceLB makes one for each Service of type LoadBalancer", "https://docs.k3s.io/networking/networking-services#service-load-balancer",
-		func(_ *world, d Difference, _, _ item) bool {
-			return d.What == Added && d.Kind == "DaemonSet" && d.Namespace == "kube-system" && strings.HasPrefix(d.Name, "svclb-")
+		func(w *world, d Difference, _, _ item) bool {
+			return (d.What == Added || d.What == Changed && w.moved) && d.Kind == "DaemonSet" && d.Namespace == "kube-system" && strings.HasPrefix(d.Name, "svclb-")
 		}},
 }
 

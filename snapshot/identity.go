@@ -66,7 +66,7 @@ func (s *Snapshot) Deployed(addon string) (bool, error) {
 // Objects counts the captured objects, Pods of workloads among them.
 func (s *Snapshot) Objects() int {
 	return len(s.Nodes) + len(s.Workloads) + len(s.Pods) + len(s.Claims) + len(s.Volumes) + len(s.Services) +
-		len(s.Ingresses) + len(s.Data) + len(s.CRDs) + len(s.HelmCharts) + len(s.Addons) + len(s.Webhooks) + len(s.Others)
+		len(s.Ingresses) + len(s.Data) + len(s.CRDs) + len(s.HelmCharts) + len(s.Addons) + len(s.Webhooks) + len(s.Autoscalers) + len(s.Others)
 }
 
 // NotCaptured are the lists that the snapshot lacks.

@@ -103,10 +103,33 @@ var lasting = map[string]bool{
 
 func replaceable(o *Object) bool { return o != nil && !lasting[o.Kind] }
 
-// ownerStays: the owner is the same one on both sides.
+// ownerStays: the owner, or who else keeps the object, is the same one on both
+// sides.
 func (w *world) ownerStays(a, b item) bool {
-	o := either(a, b).Owner
-	return o != nil && w.had(o.UID) && w.has(o.UID)
+	o := either(a, b)
+	if o.Owner != nil && w.had(o.Owner.UID) && w.has(o.Owner.UID) {
+		return true
+	}
+	k, ok := keeper(o)
+	if !ok || k.kind == "Addon" {
+		return false // k3s applies an Addon's manifest only when that changes
+	}
+	was, had := w.a[k]
+	is, has := w.b[k]
+	return had && has && was.UID == is.UID
+}
+
+// autoscaled: a HorizontalPodAutoscaler sets the workload's replicas, within
+// whose bounds they are.
+func (w *world) autoscaled(b item) bool {
+	x, ok := b.body.(*Workload)
+	if !ok {
+		return false
+	}
+	_, found := find(w.after.Autoscalers, func(h *Autoscaler) bool {
+		return h.Namespace == x.Namespace && h.Target == x.Kind+"/"+x.Name && h.Min <= x.Desired && x.Desired <= h.Max
+	})
+	return found
 }
 
 var helmSecret = regexp.MustCompile(`^sh\.helm\.release\.v1\.(.+)\.v[0-9]+$`)

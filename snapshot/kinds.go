@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -112,6 +113,11 @@ func crd(d *apiextensionsv1.CustomResourceDefinition) CRD {
 		}
 	}
 	return out
+}
+
+func autoscaler(h *autoscalingv1.HorizontalPodAutoscaler) Autoscaler {
+	return Autoscaler{Object: object("autoscaling", "HorizontalPodAutoscaler", "autoscaling/v1", h),
+		Target: h.Spec.ScaleTargetRef.Kind + "/" + h.Spec.ScaleTargetRef.Name, Min: orOne(h.Spec.MinReplicas), Max: int(h.Spec.MaxReplicas)}
 }
 
 func validating(w *admissionv1.ValidatingWebhookConfiguration) Webhook {

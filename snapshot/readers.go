@@ -5,6 +5,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -63,6 +64,12 @@ var readers = map[schema.GroupResource]reader{
 		return c.Kubernetes.NetworkingV1().Ingresses(ns).List
 	}, func(_ *capture, l *networkingv1.IngressList) []Ingress { return each(l.Items, ingress) },
 		func(s *Snapshot) *[]Ingress { return &s.Ingresses }),
+	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: reading(func(c Clients, ns string) lister[*autoscalingv1.HorizontalPodAutoscalerList] {
+		return c.Kubernetes.AutoscalingV1().HorizontalPodAutoscalers(ns).List
+	}, func(_ *capture, l *autoscalingv1.HorizontalPodAutoscalerList) []Autoscaler {
+		return each(l.Items, autoscaler)
+	},
+		func(s *Snapshot) *[]Autoscaler { return &s.Autoscalers }),
 	{Resource: "secrets"}: reading(func(c Clients, ns string) lister[*corev1.SecretList] { return c.Kubernetes.CoreV1().Secrets(ns).List },
 		func(c *capture, l *corev1.SecretList) []Data { return each(l.Items, c.secret) }, data),
 	{Resource: "configmaps"}: reading(func(c Clients, ns string) lister[*corev1.ConfigMapList] {
@@ -100,7 +107,7 @@ var hasPods = map[schema.GroupResource]bool{
 
 // versions that readers ask for; any other version of these resources would
 // have other fields.
-var readerVersion = map[string]string{"": "v1", "apps": "v1", "batch": "v1", "networking.k8s.io": "v1",
+var readerVersion = map[string]string{"": "v1", "apps": "v1", "autoscaling": "v1", "batch": "v1", "networking.k8s.io": "v1",
 	"apiextensions.k8s.io": "v1", "admissionregistration.k8s.io": "v1", "helm.cattle.io": "v1", "k3s.cattle.io": "v1"}
 
 type lister[L page] func(context.Context, metav1.ListOptions) (L, error)

@@ -29,7 +29,9 @@ type Snapshot struct {
 	CRDs       []CRD       `json:"crds"`
 	HelmCharts []HelmChart `json:"helmCharts"`
 	Addons     []Addon     `json:"addons"`
-	Webhooks   []Webhook   `json:"webhooks"`
+	// Autoscalers are HorizontalPodAutoscalers.
+	Autoscalers []Autoscaler `json:"autoscalers"`
+	Webhooks    []Webhook    `json:"webhooks"`
 	// Others are the objects of all other kinds, namespaces among them.
 	Others []Object `json:"others"`
 	// APIs are the group-versions that were served.
@@ -228,6 +230,15 @@ type Addon struct {
 	Object
 	Source   string `json:"source,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
+}
+
+// Autoscaler is a HorizontalPodAutoscaler: who may change replicas by itself.
+type Autoscaler struct {
+	Object
+	// Target is what it scales: "Deployment/web".
+	Target string `json:"target"`
+	Min    int    `json:"min"`
+	Max    int    `json:"max"`
 }
 
 // Webhook is a Validating- or MutatingWebhookConfiguration.

@@ -50,6 +50,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	writeList(e, "crds", s.CRDs)
 	writeList(e, "helmCharts", s.HelmCharts)
 	writeList(e, "addons", s.Addons)
+	writeList(e, "autoscalers", s.Autoscalers)
 	writeList(e, "webhooks", s.Webhooks)
 	writeList(e, "others", s.Others)
 	if e.err == nil {

@@ -33,6 +33,9 @@ func TestASnapshotSurvivesItsFile(t *testing.T) {
 			if len(c.HelmCharts) == 0 {
 				c.HelmCharts = nil
 			}
+			if len(c.Autoscalers) == 0 {
+				c.Autoscalers = nil
+			}
 			if len(c.Webhooks) == 0 {
 				c.Webhooks = nil
 			}

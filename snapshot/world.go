@@ -34,7 +34,8 @@ type world struct {
 	moved  bool               // the server's version did
 	backed bool               // the datastore's revision went back
 
-	helm map[string]bool // releases after, once they were asked for
+	served map[[2]string]bool // group and kind, before
+	helm   map[string]bool    // releases after, once they were asked for
 
 	found []Difference
 	notes []string // for the reasons
@@ -102,6 +103,10 @@ func (w *world) match() {
 			}
 		}
 	}
+	w.served = map[[2]string]bool{}
+	for _, l := range w.before.Lists {
+		w.served[[2]string{l.Group, l.Kind}] = true
+	}
 	w.keep = func(o *Object) bool {
 		k := [2]string{o.Group, o.Kind}
 		return !drop[k] && w.judged(o.Group, o.Kind, resources[k]) &&
@@ -165,6 +170,9 @@ func (s *Snapshot) each(add func(o *Object, body any)) {
 	}
 	for i := range s.Addons {
 		add(&s.Addons[i].Object, &s.Addons[i])
+	}
+	for i := range s.Autoscalers {
+		add(&s.Autoscalers[i].Object, &s.Autoscalers[i])
 	}
 	for i := range s.Webhooks {
 		add(&s.Webhooks[i].Object, &s.Webhooks[i])
