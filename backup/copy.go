@@ -45,6 +45,7 @@ func copyDatabase(ctx context.Context, src, dst string, wait time.Duration, m *m
 		c.WALBytes = logSize
 		if errors.Is(err, errYield) {
 			yields++
+			pause = 250 * time.Millisecond // SQLite looks again after 100 ms at most
 		} else if !errors.Is(err, errTryAgain) {
 			if errors.Is(err, ErrBusy) {
 				err = busy(src, h, wait)

@@ -153,7 +153,7 @@ func TestARestoreThatIsKilledIsTakenBackOrDone(t *testing.T) {
 				run(t, 1+rand.N(took), "restore", dir, s.dataDir)
 				taken, err := backup.Undo(t.Context(), s.dataDir)
 				must(t, err)
-				if len(taken) > 0 {
+				if len(taken.Undone) > 0 {
 					undone++
 				}
 				now := tree(t, s.host)

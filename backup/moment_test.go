@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/k3sladder/k3sladder/backup"
 )
@@ -47,4 +48,47 @@ func TestEveryCopyOfABusyDatabaseIsOneMoment(t *testing.T) {
 		t.Errorf("only %d of 60 copies differ: the writers did not write", moved)
 	}
 	t.Logf("%d moments, the last at commit %d", moved, last)
+}
+
+// kine checkpoints after each compaction in a mode that keeps writers out while
+// it waits for readers: a copy that goes on for long gives way.
+func TestACopyGivesWayToACheckpointThatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	w := startWriter(t, s.db)
+	w.do("sql PRAGMA wal_autocheckpoint=0")
+	w.do("sql CREATE TABLE pad (b BLOB)")
+	w.do("sql INSERT INTO pad VALUES (randomblob(16000000))")
+	w.do("put /registry/configmaps/default/before one") // a mark that is not the newest
+	asked, passed := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-asked
+		w.do("put /registry/configmaps/default/meanwhile two")
+		w.do("sql PRAGMA wal_checkpoint(FULL)")
+		close(passed)
+	}()
+	copies := 0
+	r, err := backup.Save(t.Context(), s.dataDir, backup.Options{Out: filepath.Join(t.TempDir(), "b"), Progress: func(p backup.Progress) {
+		if p.Phase != backup.PhaseCopy {
+			return
+		}
+		if p.Done > 0 {
+			if copies++; copies == 1 {
+				close(asked)
+			}
+		}
+		select { // the disk is slow as long as the checkpoint waits
+		case <-passed:
+		case <-time.After(200 * time.Millisecond):
+		}
+	}})
+	must(t, err)
+	select {
+	case <-passed:
+	default:
+		t.Fatal("the checkpoint waited until the copy was done")
+	}
+	if got := rows(t, filepath.Join(r.Dir, "state.db"))["/registry/configmaps/default/meanwhile"]; got != "two" {
+		t.Errorf("the copy did not begin again: %q", got)
+	}
 }

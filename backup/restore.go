@@ -38,12 +38,12 @@ type RestoreOptions struct {
 
 // RestoreResult says what [Restore] did, or would do.
 type RestoreResult struct {
-	Dir      string        `json:"dir"`
-	DataDir  string        `json:"dataDir"`
-	DryRun   bool          `json:"dryRun"`
-	Replaced []string      `json:"replaced"`        // files and folders that are new now
-	Aside    []string      `json:"aside,omitempty"` // where what was there before is now
-	Undone   []string      `json:"undone,omitempty"`
+	Dir      string   `json:"dir"`
+	DataDir  string   `json:"dataDir"`
+	DryRun   bool     `json:"dryRun"`
+	Replaced []string `json:"replaced"`        // files and folders that are new now
+	Aside    []string `json:"aside,omitempty"` // where what was there before is now
+	Recovery
 	Host     []string      `json:"host,omitempty"` // files of the machine in the backup, which are not restored
 	Commands []string      `json:"commands"`       // to start the right k3s
 	Warnings []string      `json:"warnings,omitempty"`
@@ -59,7 +59,10 @@ func (r *RestoreResult) String() string {
 		did, aside = "would restore", "what is there would go to"
 	}
 	for _, u := range r.Undone {
-		fmt.Fprintf(&b, "an interrupted restore (%s) was found and taken back first\n", u)
+		fmt.Fprintf(&b, "a killed restore (%s) was found and taken back first\n", u)
+	}
+	for _, f := range r.Finished {
+		fmt.Fprintf(&b, "a killed restore (%s) was found and finished first: its database had been opened\n", f)
 	}
 	fmt.Fprintf(&b, "%s %s to %s: %s\n", did, r.Dir, r.DataDir, strings.Join(r.Replaced, ", "))
 	for _, a := range r.Aside {
@@ -111,7 +114,7 @@ func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*Re
 	}
 	r := &RestoreResult{Dir: dir, DataDir: dataDir, DryRun: opts.DryRun, Replaced: []string{}, Verified: v, Warnings: v.Warnings}
 	server := filepath.Join(dataDir, "server")
-	if r.Undone, err = undoInterrupted(server, filepath.Join(server, "db"), opts.DryRun); err != nil {
+	if r.Recovery, err = recoverKilled(server, filepath.Join(server, "db"), opts.DryRun); err != nil {
 		return nil, err
 	}
 	det, err := Detect(ctx, dataDir, DetectOptions{HostRoot: opts.HostRoot, Config: opts.Config})
@@ -135,14 +138,19 @@ func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*Re
 	return r, nil
 }
 
-// Undo takes back restores into dataDir that were killed, and gives their work
-// folders. Without one it does nothing.
-func Undo(ctx context.Context, dataDir string) ([]string, error) {
+// Undo takes back restores into dataDir that were killed. One whose database has
+// been opened since is brought to its end instead: taking it back would lose
+// what was written. Without any it does nothing; [ErrRunning] says that k3s runs.
+func Undo(ctx context.Context, dataDir string) (*Recovery, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	server := filepath.Join(dataDir, "server")
-	return undoInterrupted(server, filepath.Join(server, "db"), false)
+	r, err := recoverKilled(server, filepath.Join(server, "db"), false)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
 }
 
 // refuse says why a backup with problems is not restored.
@@ -182,8 +190,10 @@ func (t *restorer) checkTarget(ctx context.Context) error {
 	case KindSQLite:
 		t.db = t.det.Path
 	}
-	if err := t.checkStopped(); err != nil {
-		return err
+	if exists(t.db) {
+		if err := checkStopped(t.db); err != nil {
+			return err
+		}
 	}
 	installed := t.opts.Installed
 	if installed == "" {
@@ -201,12 +211,17 @@ func (t *restorer) checkTarget(ctx context.Context) error {
 	return t.checkTokens()
 }
 
-func (t *restorer) checkStopped() error {
-	if t.det.live.held {
-		return fail("restore", t.db, ErrRunning, "%s holds a lock on it; stop k3s first (systemctl stop k3s)", t.det.live)
+// checkStopped gives an error when a process has the database open.
+func checkStopped(db string) error {
+	h, err := whoHolds(db)
+	if err != nil {
+		return fail("look for locks on", db, err, "run as root")
 	}
-	if pid := openBy(t.db); pid != 0 {
-		return fail("restore", t.db, ErrRunning, "%s has the file open; stop k3s first (systemctl stop k3s)", holder{held: true, pid: pid})
+	if h.held {
+		return fail("restore", db, ErrRunning, "%s holds a lock on it; stop k3s first (systemctl stop k3s)", h)
+	}
+	if pid := openBy(db); pid != 0 {
+		return fail("restore", db, ErrRunning, "%s has the file open; stop k3s first (systemctl stop k3s)", holder{held: true, pid: pid})
 	}
 	return nil
 }
@@ -344,6 +359,9 @@ func (t *restorer) restore(ctx context.Context, now time.Time) (err error) {
 			return fail("restore", folder, err, "")
 		}
 	}
+	if err := removeOrphans(filepath.Dir(t.db)); err != nil {
+		return err
+	}
 	if err := t.checkSpace(); err != nil {
 		return err
 	}
@@ -385,18 +403,10 @@ func (t *restorer) stageAll(ctx context.Context, s *swap, stamp string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return t.stillStopped()
-}
-
-func (t *restorer) stillStopped() error {
 	if !exists(t.db) {
 		return nil
 	}
-	var err error
-	if t.det.live, err = whoHolds(t.db); err != nil {
-		return err
-	}
-	return t.checkStopped()
+	return checkStopped(t.db)
 }
 
 func (t *restorer) checkSpace() error {
@@ -433,10 +443,10 @@ func (t *restorer) stageDatabase(ctx context.Context, s *swap, own owner, stamp 
 		if err := os.Chmod(staged, st.Mode().Perm()); err != nil {
 			return err
 		}
-		if err := t.copyDatabase(ctx, from, filepath.Join(staged, filepath.Base(t.db)), mode); err != nil {
+		if err := own.give(staged); err != nil {
 			return err
 		}
-		if err := own.give(staged); err != nil {
+		if err := t.copyDatabase(ctx, s, from, filepath.Join(staged, filepath.Base(t.db)), mode, own); err != nil {
 			return err
 		}
 		if err := t.keepOthers(s, folder, staged); err != nil {
@@ -456,10 +466,7 @@ func (t *restorer) stageDatabase(ctx context.Context, s *swap, own owner, stamp 
 	}
 	name := filepath.Base(t.db)
 	staged := filepath.Join(aside, name+".new")
-	if err := t.copyDatabase(ctx, from, staged, mode); err != nil {
-		return err
-	}
-	if err := own.give(staged); err != nil {
+	if err := t.copyDatabase(ctx, s, from, staged, mode, own); err != nil {
 		return err
 	}
 	for _, suffix := range append(sideSuffixes, "") {
@@ -472,7 +479,9 @@ func (t *restorer) stageDatabase(ctx context.Context, s *swap, own owner, stamp 
 	return nil
 }
 
-func (t *restorer) copyDatabase(ctx context.Context, from, to string, mode os.FileMode) error {
+// copyDatabase makes the new database and sees to it that it is the one that was
+// verified.
+func (t *restorer) copyDatabase(ctx context.Context, s *swap, from, to string, mode os.FileMode, own owner) error {
 	m := newMeter(t.opts.Progress, PhaseCopy)
 	total := t.v.Database.Bytes
 	var done int64
@@ -482,10 +491,25 @@ func (t *restorer) copyDatabase(ctx context.Context, from, to string, mode os.Fi
 	}); err != nil {
 		return err
 	}
+	sum, _, err := hashFile(ctx, to, nil)
+	if err != nil {
+		return err
+	}
+	if f, _ := t.v.manifest.file(DatabaseName); sum != f.SHA256 {
+		return fail("restore", from, fmt.Errorf("%w: it changed while it was copied", ErrVerify), "nothing was changed")
+	}
 	if err := os.Chmod(to, mode); err != nil {
 		return err
 	}
-	return syncFile(to)
+	if err := own.give(to); err != nil {
+		return err
+	}
+	if err := syncFile(to); err != nil {
+		return err
+	}
+	s.Database = t.db
+	s.New, err = stateText(to)
+	return err
 }
 
 func (t *restorer) exchangeable(s *swap, folder string) bool {

@@ -69,7 +69,7 @@ func Prune(ctx context.Context, root string, keep int) ([]string, error) {
 	return prune(ctx, root, keep, "")
 }
 
-// prune takes just to be verified already.
+// prune takes just, a backup made a moment ago, to be verified already.
 func prune(ctx context.Context, root string, keep int, just string) ([]string, error) {
 	if keep < 1 {
 		return nil, fmt.Errorf("keep %d backups: at least one must stay", keep)
@@ -83,18 +83,19 @@ func prune(ctx context.Context, root string, keep int, just string) ([]string, e
 		return nil, err
 	}
 	var removed []string
+	if just != "" {
+		keep-- // whatever the clock says about its age
+	}
 	for _, e := range slices.Backward(list) {
-		if e.Problem != "" || !datedName.MatchString(filepath.Base(e.Dir)) {
+		if e.Dir == just || e.Problem != "" || !datedName.MatchString(filepath.Base(e.Dir)) {
 			continue
 		}
-		if e.Dir != just {
-			v, err := Verify(ctx, e.Dir, VerifyOptions{})
-			if ctx.Err() != nil {
-				return removed, ctx.Err()
-			}
-			if err != nil || !v.OK || len(v.Extra) > 0 {
-				continue
-			}
+		v, err := Verify(ctx, e.Dir, VerifyOptions{})
+		if ctx.Err() != nil {
+			return removed, ctx.Err()
+		}
+		if err != nil || !v.OK || len(v.Extra) > 0 {
+			continue
 		}
 		if keep > 0 {
 			keep--

@@ -128,7 +128,7 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	r := &Result{Dir: place.path, Manifest: s.m, CopyTook: s.copyTook}
 	if opts.Root != "" && opts.Keep > 0 && r.OK() {
 		if r.Pruned, err = prune(ctx, opts.Root, opts.Keep, place.path); err != nil {
-			return nil, err
+			return nil, fail("remove old backups from", opts.Root, err, "the new one is good: %s", place.path)
 		}
 	}
 	r.Took = time.Since(start)

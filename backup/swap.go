@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // swap puts new files in the place of old ones so that a process killed at any
@@ -23,6 +24,10 @@ type swap struct {
 	// Asides are further folders, in the file systems of their parents, that
 	// take what is replaced there.
 	Asides []aside `json:"asides,omitempty"`
+	// Database is where the new database goes, New what it is before anybody
+	// opens it there.
+	Database string `json:"database"`
+	New      string `json:"new"`
 }
 
 // op is one rename: A and B change places, or A moves to B where nothing is.
@@ -98,14 +103,7 @@ func (s *swap) run() error {
 		}
 		s.Ops[i].Inode = id
 	}
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err == nil {
-		err = syncTree(s.work.path)
-	}
-	if err == nil {
-		err = writeWhole(filepath.Join(s.work.path, journalName), append(b, '\n'))
-	}
-	if err != nil {
+	if err := s.writeJournal(); err != nil {
 		return errors.Join(err, s.discard())
 	}
 	for _, o := range s.Ops {
@@ -117,6 +115,17 @@ func (s *swap) run() error {
 		return errors.Join(err, s.undo())
 	}
 	return nil
+}
+
+func (s *swap) writeJournal() error {
+	if err := syncTree(s.work.path); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(s.work.path, journalName), append(b, '\n'))
 }
 
 func (s *swap) syncParents() error {
@@ -199,19 +208,25 @@ func (o op) do() error {
 	return os.Rename(o.A, o.B)
 }
 
-// undo does nothing when the rename did not happen: then A is still what it was.
-func (o op) undo() error {
+// happened says whether A is no longer what it was.
+func (o op) happened() (bool, error) {
 	id, err := inodeText(o.A)
-	if err == nil && id == o.Inode {
-		return nil
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	return id != o.Inode, err
+}
+
+// undo does nothing when the rename did not happen.
+func (o op) undo() error {
+	happened, err := o.happened()
+	if err != nil || !happened {
 		return err
 	}
 	if o.Kind == opExchange {
 		return exchange(o.A, o.B)
 	}
-	return os.Rename(o.B, o.A)
+	return op{Kind: opMove, A: o.B, B: o.A}.do()
 }
 
 func inodeText(path string) (string, error) {
@@ -237,46 +252,57 @@ func writeWhole(path string, b []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// undoInterrupted finds the work folders of restores that died in server, takes
-// them back and gives them. What lies in db, the folder of the database, without
-// belonging to one of those died before its journal was written.
-func undoInterrupted(server, db string, dryRun bool) ([]string, error) {
-	var undone []string
+// Recovery says what became of restores that were killed.
+type Recovery struct {
+	Undone   []string `json:"undone,omitempty"`   // taken back, by work folder
+	Finished []string `json:"finished,omitempty"` // k3s has worked on the new database already, so the rest followed
+}
+
+// recoverKilled finds the work folders of restores that died in server, and
+// takes them back, or brings them to their end when the new database was opened
+// since. What lies in db, the folder of the database, without belonging to one
+// of those died before its journal was written.
+func recoverKilled(server, db string, dryRun bool) (Recovery, error) {
+	var r Recovery
 	works, err := workFolders(server)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	for _, path := range works {
 		f, err := os.Open(path)
 		if err != nil {
-			return undone, err
+			return r, err
 		}
 		if err := lockDir(f); err != nil {
 			f.Close()
 			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return undone, fail("restore", path, ErrRunning, "another restore is at work in this data directory")
+				return r, fail("restore", path, ErrRunning, "another restore is at work in this data directory")
 			}
-			return undone, err
+			return r, err
 		}
-		if !dryRun {
-			err = undoWork(&workDir{path, f})
-		}
+		finished, err := recoverWork(&workDir{path, f}, dryRun)
 		f.Close()
 		if err != nil {
-			return undone, err
+			return r, err
 		}
-		undone = append(undone, path)
+		if finished {
+			r.Finished = append(r.Finished, path)
+		} else {
+			r.Undone = append(r.Undone, path)
+		}
 	}
-	orphans, err := workFolders(db)
-	if err != nil || dryRun {
-		return undone, err
+	if dryRun {
+		return r, nil
 	}
+	return r, removeOrphans(db)
+}
+
+func removeOrphans(dir string) error {
+	orphans, err := workFolders(dir)
 	for _, path := range orphans {
-		if err := os.RemoveAll(path); err != nil {
-			return undone, err
-		}
+		err = errors.Join(err, os.RemoveAll(path))
 	}
-	return undone, nil
+	return err
 }
 
 func workFolders(dir string) ([]string, error) {
@@ -293,19 +319,77 @@ func workFolders(dir string) ([]string, error) {
 	return paths, err
 }
 
-func undoWork(w *workDir) error {
+func recoverWork(w *workDir, dryRun bool) (finished bool, err error) {
 	b, err := os.ReadFile(filepath.Join(w.path, journalName))
-	if errors.Is(err, os.ErrNotExist) {
-		return os.RemoveAll(w.path) // died before its first rename
+	if errors.Is(err, os.ErrNotExist) { // died before its first rename
+		if dryRun {
+			return false, nil
+		}
+		return false, os.RemoveAll(w.path)
 	}
 	if err != nil {
+		return false, err
+	}
+	stamp := time.Now().UTC().Format(datedFormat)
+	s := &swap{work: w, final: freeName(filepath.Dir(w.path), stamp)}
+	if err := json.Unmarshal(b, s); err != nil {
+		return false, fmt.Errorf("%s: %w", filepath.Join(w.path, journalName), err)
+	}
+	if exists(s.Database) {
+		if err := checkStopped(s.Database); err != nil {
+			return false, err
+		}
+	}
+	finished = s.touched()
+	switch {
+	case dryRun:
+		return finished, nil
+	case finished:
+		return true, s.finish()
+	}
+	return false, s.undo()
+}
+
+// touched says whether somebody has opened the new database in its place.
+func (s *swap) touched() bool {
+	now, err := stateText(s.Database)
+	if err != nil {
+		return false
+	}
+	inPlace, _, _ := strings.Cut(now, " ")
+	asMade, _, _ := strings.Cut(s.New, " ")
+	return inPlace == asMade && (now != s.New || exists(s.Database+"-wal"))
+}
+
+// finish does the renames that are left, and commits.
+func (s *swap) finish() error {
+	for _, o := range s.Ops {
+		happened, err := o.happened()
+		if err == nil && !happened {
+			err = o.do()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.syncParents(); err != nil {
 		return err
 	}
-	s := &swap{work: w}
-	if err := json.Unmarshal(b, s); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(w.path, journalName), err)
+	_, err := s.commit()
+	return err
+}
+
+// stateText is the inode of a file, a blank, its size and time.
+func stateText(path string) (string, error) {
+	id, err := inodeText(path)
+	if err != nil {
+		return "", err
 	}
-	return s.undo()
+	st, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %d/%d", strings.ReplaceAll(id, " ", "/"), st.Size(), st.ModTime().UnixNano()), nil
 }
 
 // canExchange says whether the file system of dir can exchange names.

@@ -78,9 +78,9 @@ func TestSwapIsTakenBackFromEveryRename(t *testing.T) {
 			}
 		}
 		s.work.f.Close() // as the kernel does for a killed process
-		undone, err := undoInterrupted(server, filepath.Join(server, "disk"), false)
-		if err != nil || len(undone) != 1 {
-			t.Errorf("killed after %d of %d renames: took back %v, %v", done, total, undone, err)
+		r, err := recoverKilled(server, filepath.Join(server, "disk"), false)
+		if err != nil || len(r.Undone) != 1 {
+			t.Errorf("killed after %d of %d renames: %+v, %v", done, total, r, err)
 		}
 		if got := names(t, server); got != want {
 			t.Errorf("killed after %d of %d renames:\n%s\nwant\n%s", done, total, got, want)
@@ -115,7 +115,7 @@ func TestASecondRestoreWaitsForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.discard()
-	if _, err := undoInterrupted(server, server, false); err == nil {
+	if _, err := recoverKilled(server, server, false); err == nil {
 		t.Error("took back a restore that is at work")
 	}
 }

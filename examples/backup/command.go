@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -196,15 +195,24 @@ func undoCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return report(cmd, &out, func(ctx context.Context) (answer, error) {
-				undone, err := backup.Undo(ctx, dataDir)
+				r, err := backup.Undo(ctx, dataDir)
 				if err != nil {
 					return answer{}, err
 				}
-				text := "no interrupted restore\n"
-				if len(undone) > 0 {
-					text = fmt.Sprintf("taken back: %v\n", undone)
+				text := ""
+				for _, dir := range r.Undone {
+					text += "taken back: " + dir + "\n"
 				}
-				return answer{ok: true, value: map[string]any{"ok": true, "undone": append([]string{}, undone...)}, text: text}, nil
+				for _, dir := range r.Finished {
+					text += "finished, because k3s has opened its database since: " + dir + "\n"
+				}
+				if text == "" {
+					text = "no interrupted restore\n"
+				}
+				return answer{ok: true, value: struct {
+					OK bool `json:"ok"`
+					*backup.Recovery
+				}{true, r}, text: text}, nil
 			})
 		},
 	}
