@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/k3sladder/k3sladder/backup"
 	"github.com/k3sladder/k3sladder/internal/practice"
@@ -219,6 +221,41 @@ func TestClusterOverItsLife(t *testing.T) {
 		}
 		if got := snapshot.Compare(full, part, snapshot.CompareOptions{Kinds: []string{"deployments"}}); got.Verdict != snapshot.SameCluster {
 			t.Errorf("Deployments alone: %s", got)
+		}
+	})
+
+	t.Run("the role in the documentation is enough", func(t *testing.T) {
+		doc, err := os.ReadFile("../docs/snapshot.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(string(doc), "```yaml\n")
+		text, _, _ = strings.Cut(text, "```")
+		var role rbacv1.ClusterRole
+		if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Client().RbacV1().ClusterRoles().Create(ctx, &role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Client().RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "snapshotter"},
+			RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role.Name}, Subjects: []rbacv1.Subject{{APIGroup: "rbac.authorization.k8s.io", Kind: "User", Name: "snapshotter"}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := rest.CopyConfig(c.Config())
+		config.Impersonate.UserName = "snapshotter"
+		kube, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			s := capture(t, config, snapshot.Options{})
+			_, err := apiusage.Read(ctx, kube.Discovery().RESTClient())
+			return len(s.NotCaptured()) == 0 && s.ClusterUID != "" && err == nil, nil
+		})
+		if err != nil {
+			t.Errorf("with that role something is not captured: %+v", capture(t, config, snapshot.Options{}).NotCaptured())
 		}
 	})
 
