@@ -156,6 +156,19 @@ func readAll[T any](opts metav1.ListOptions, page func(metav1.ListOptions) (item
 	}
 }
 
+// readOnce reads a list in one request, however long it is.
+func readOnce[T any](opts metav1.ListOptions, page func(metav1.ListOptions) ([]T, string, error), thin func(*T) *T) ([]*T, error) {
+	items, _, err := page(opts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*T, len(items))
+	for i := range items {
+		out[i] = thin(&items[i])
+	}
+	return out, nil
+}
+
 func whole[T any](o *T) *T { return o }
 
 func (g *gatherer) nodes() (err error) {
@@ -172,7 +185,11 @@ func (g *gatherer) nodes() (err error) {
 // pods lists Pods, trimmed to what a forecast looks at when they are many.
 func (g *gatherer) pods(namespace, field string, trim bool) ([]*corev1.Pod, error) {
 	t := trimmer{}
-	out, err := readAll(metav1.ListOptions{FieldSelector: field}, func(o metav1.ListOptions) ([]corev1.Pod, string, error) {
+	all := readAll[corev1.Pod]
+	if namespace != metav1.NamespaceAll {
+		all = readOnce[corev1.Pod] // a namespace's Pods are few enough
+	}
+	out, err := all(metav1.ListOptions{FieldSelector: field}, func(o metav1.ListOptions) ([]corev1.Pod, string, error) {
 		l, err := g.client.CoreV1().Pods(namespace).List(g.ctx, o)
 		return l.Items, l.Continue, err
 	}, func(p *corev1.Pod) *corev1.Pod {

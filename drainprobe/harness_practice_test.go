@@ -467,3 +467,12 @@ func writeRecord(t *testing.T, dir string, s scenario, state []byte) {
 		}
 	}
 }
+
+func mustDynamic(t *testing.T, cfg *rest.Config) dynamic.Interface {
+	t.Helper()
+	d, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
