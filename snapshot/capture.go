@@ -3,10 +3,8 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Options choose what [Capture] reads. The zero value reads everything.
@@ -40,6 +37,10 @@ type Options struct {
 	// from Kubernetes 1.31 on, in their metric kubelet_cgroup_version
 	// (https://kubernetes.io/docs/concepts/architecture/cgroups/).
 	AskKubelets bool
+	// Settle is how long to wait for custom kinds that are defined and not
+	// served yet, as just after a start of the API server; zero means 10
+	// seconds, a negative value not to wait. What does not come is [Failed].
+	Settle time.Duration
 	// Progress, where set, is called after each list. Calls do not overlap.
 	Progress func(done, total int, l List)
 }
@@ -68,6 +69,9 @@ func Capture(ctx context.Context, clients Clients, opts Options) (*Snapshot, err
 	}
 	if opts.Concurrency <= 0 {
 		opts.Concurrency = 4
+	}
+	if opts.Settle == 0 {
+		opts.Settle = 10 * time.Second
 	}
 	c := &capture{clients: clients, opts: opts, owners: map[string]Ref{},
 		out: &Snapshot{Format: Format, TakenAt: time.Now().UTC().Truncate(time.Millisecond)}}
@@ -98,56 +102,24 @@ func Capture(ctx context.Context, clients Clients, opts Options) (*Snapshot, err
 	if err := c.readAll(ctx, lists); err != nil {
 		return nil, err
 	}
+	if lists, err = c.awaitKinds(ctx, lists); err != nil {
+		return nil, err
+	}
 	c.out.Lists = append(lists, unseen(c.out, lists)...)
 	if opts.AskKubelets {
 		if err := c.askKubelets(ctx); err != nil {
 			return nil, err
 		}
 	}
+	again, err := clients.Kubernetes.Discovery().ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("asking the API server for its version again: %w", err)
+	}
+	if again.GitVersion != v.GitVersion {
+		return nil, fmt.Errorf("the API server was replaced during the capture: it was %s and is %s; capture again", v.GitVersion, again.GitVersion)
+	}
 	c.settle()
 	return c.out, nil
-}
-
-// choose marks what the options leave out.
-func choose(lists []List, opts Options) error {
-	wanted := map[string]bool{}
-	for _, k := range opts.Kinds {
-		wanted[strings.ToLower(k)] = false
-	}
-	// A workload's restarts are its Pods', and ReplicaSets lead from one to the
-	// other.
-	withPods := false
-	for i := range lists {
-		l := &lists[i]
-		if l.Namespaced {
-			l.Namespaces = slices.Compact(slices.Sorted(slices.Values(opts.Namespaces)))
-		}
-		in := len(opts.Kinds) == 0
-		for _, name := range []string{l.Resource, l.Kind, l.Resource + "." + l.Group, l.Kind + "." + l.Group} {
-			name = strings.ToLower(strings.TrimSuffix(name, "."))
-			if _, ok := wanted[name]; ok {
-				wanted[name], in = true, true
-			}
-		}
-		switch gr := (schema.GroupResource{Group: l.Group, Resource: l.Resource}); {
-		case !in:
-			l.State, l.Reason = Excluded, "not among the kinds that were asked for"
-		case gr.Resource == "pods" && gr.Group == "", hasPods[gr]:
-			withPods = true
-		}
-	}
-	for i := range lists {
-		l := &lists[i]
-		if withPods && (l.Resource == "pods" && l.Group == "" || l.Resource == "replicasets" && l.Group == "apps") {
-			l.State, l.Reason = "", ""
-		}
-	}
-	for _, k := range opts.Kinds {
-		if !wanted[strings.ToLower(k)] {
-			return fmt.Errorf("no kind %q to capture: the cluster does not serve it, or it is one that comes and goes by itself", k)
-		}
-	}
-	return nil
 }
 
 // readAll reads the lists, several at a time.
@@ -217,144 +189,9 @@ func (c *capture) readOne(ctx context.Context, l *List) error {
 	return nil
 }
 
-// fail marks a list that could not be read, or gives the error back when it
-// puts the whole snapshot in doubt.
-func (l *List) fail(err error) error {
-	var status apierrors.APIStatus
-	isStatus := errors.As(err, &status) || errors.Is(err, errPaging)
-	switch {
-	case apierrors.IsForbidden(err):
-		l.State = Forbidden
-	case isStatus && !builtIn(l.Group):
-		// Its own server, its conversion webhook or its CRD is away.
-		l.State = Failed
-	case isStatus && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)):
-		l.State = Failed
-	default:
-		return err
-	}
-	l.Reason, l.Count = firstLine(err), 0
-	return nil
-}
-
-// builtIn: the API server itself stores the group.
-func builtIn(group string) bool {
-	return group == "" || scheme.Scheme.IsGroupRegistered(group) || group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io"
-}
-
-func (l List) name() string {
-	if l.Group == "" {
-		return l.Resource
-	}
-	return l.Resource + "." + l.Group
-}
-
 func (c *capture) pageSize(l *List) int64 {
 	if l.Resource == "secrets" || l.Resource == "configmaps" {
 		return max(c.opts.PageSize/10, 1)
 	}
 	return c.opts.PageSize
-}
-
-// unseen are kinds that exist and are in no list: those of an API whose server
-// is away, and custom ones that discovery had not taken up yet, as just after a
-// start of the API server.
-func unseen(s *Snapshot, lists []List) []List {
-	has := func(group, resource string) bool {
-		return slices.ContainsFunc(lists, func(l List) bool { return l.Group == group && (l.Resource == resource || resource == "*") })
-	}
-	var out []List
-	for _, a := range s.APIs {
-		gv, err := schema.ParseGroupVersion(a.GroupVersion)
-		if a.Unavailable == "" || err != nil {
-			continue
-		}
-		l := List{Group: gv.Group, Version: gv.Version, Resource: "*", Kind: "*", State: Failed, Reason: "the API does not answer: " + a.Unavailable}
-		if !passes(l) && !has(gv.Group, "*") {
-			out = append(out, l)
-		}
-	}
-	for _, d := range s.CRDs {
-		i := slices.IndexFunc(d.Versions, func(v CRDVersion) bool { return v.Served })
-		if i < 0 || !d.Established || has(d.ResourceGroup, d.Resource) {
-			continue
-		}
-		l := List{Group: d.ResourceGroup, Version: d.Versions[i].Name, Resource: d.Resource, Kind: d.ResourceKind, State: Failed,
-			Reason: "the API server does not list it among what it serves, though its CRD is established"}
-		if !passes(l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// settle gives Pods to their workloads and puts everything in order.
-func (c *capture) settle() {
-	s := c.out
-	s.Pods = make([]Pod, 0, len(c.pods))
-	jobs := map[string]*Object{}
-	at := map[string]int{}
-	for i := range s.Workloads {
-		w := &s.Workloads[i]
-		at[w.UID] = i
-		if w.Kind == "Job" {
-			jobs[w.UID] = &w.Object
-		}
-	}
-	var bare []Workload
-	for i := range c.pods {
-		p := &c.pods[i]
-		if p.bare != nil {
-			bare = append(bare, *p.bare)
-			continue
-		}
-		if o, ok := c.owners[p.Owner.UID]; ok {
-			p.Owner = o
-		}
-		// The Job first, then the CronJob above it: both have restarted.
-		for ref := p.Owner; ; {
-			if j, ok := at[ref.UID]; ok {
-				w := &s.Workloads[j]
-				w.Restarts += p.Restarts
-				if p.LastRestart.After(w.LastRestart) {
-					w.LastRestart = p.LastRestart
-				}
-			}
-			j, ok := jobs[ref.UID]
-			if !ok || j.Owner == nil {
-				break
-			}
-			ref = *j.Owner
-		}
-		s.Pods = append(s.Pods, p.Pod)
-	}
-	s.Workloads = append(s.Workloads, bare...)
-	s.sort()
-}
-
-func (s *Snapshot) sort() {
-	sortObjects(s.Nodes, func(x *Node) *Object { return &x.Object })
-	sortObjects(s.Workloads, func(x *Workload) *Object { return &x.Object })
-	sortObjects(s.Claims, func(x *Claim) *Object { return &x.Object })
-	sortObjects(s.Volumes, func(x *Volume) *Object { return &x.Object })
-	sortObjects(s.Services, func(x *Service) *Object { return &x.Object })
-	sortObjects(s.Ingresses, func(x *Ingress) *Object { return &x.Object })
-	sortObjects(s.Data, func(x *Data) *Object { return &x.Object })
-	sortObjects(s.CRDs, func(x *CRD) *Object { return &x.Object })
-	sortObjects(s.HelmCharts, func(x *HelmChart) *Object { return &x.Object })
-	sortObjects(s.Addons, func(x *Addon) *Object { return &x.Object })
-	sortObjects(s.Autoscalers, func(x *Autoscaler) *Object { return &x.Object })
-	sortObjects(s.Webhooks, func(x *Webhook) *Object { return &x.Object })
-	sortObjects(s.Others, func(x *Object) *Object { return x })
-	slices.SortFunc(s.Pods, func(a, b Pod) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-}
-
-func sortObjects[T any](list []T, o func(*T) *Object) {
-	slices.SortFunc(list, func(x, y T) int {
-		a, b := o(&x), o(&y)
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
-			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
 }

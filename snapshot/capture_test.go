@@ -274,6 +274,18 @@ func TestAFailureOfTheAPIServerItselfIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnUpgradeInMidCaptureIsAnError(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.kube.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+		f.kube.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: v35}
+		return false, nil, nil
+	})
+	if s, err := Capture(context.Background(), f.clients(), Options{Concurrency: 1}); s != nil || err == nil || !strings.Contains(err.Error(), "it was v1.34.4+k3s1 and is v1.35.4+k3s1") {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
 func TestACancelledCaptureIsAnError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -349,9 +361,30 @@ func TestACRDThatDiscoveryDoesNotKnowYetIsAGap(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
 	f.kube.Resources = slices.DeleteFunc(f.kube.Resources, func(l *metav1.APIResourceList) bool { return l.GroupVersion == "upgrade.cattle.io/v1" })
-	s := mustCapture(t, f, Options{})
+	s := mustCapture(t, f, Options{Settle: -1})
 	if l, ok := s.List("upgrade.cattle.io", "plans"); !ok || l.State != Failed {
 		t.Errorf("got %+v", l)
+	}
+}
+
+func TestACRDThatIsServedLateIsReadAllTheSame(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	all := f.kube.Resources
+	f.kube.Resources = slices.DeleteFunc(slices.Clone(all), func(l *metav1.APIResourceList) bool { return l.GroupVersion == "upgrade.cattle.io/v1" })
+	// The list of CRDs comes after the discovery that lacks the kind.
+	f.ext.PrependReactor("list", "customresourcedefinitions", func(clienttesting.Action) (bool, runtime.Object, error) {
+		f.kube.Lock()
+		defer f.kube.Unlock()
+		f.kube.Resources = all
+		return false, nil, nil
+	})
+	s := mustCapture(t, f, Options{Concurrency: 1})
+	if l, ok := s.List("upgrade.cattle.io", "plans"); !ok || l.State != Captured || l.Count != 1 {
+		t.Errorf("got %+v", l)
+	}
+	if _, ok := find(s.APIs, func(a *API) bool { return a.GroupVersion == "upgrade.cattle.io/v1" }); !ok {
+		t.Error("the API is not among those served")
 	}
 }
 

@@ -16,8 +16,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -147,6 +152,67 @@ func TestClusterOverItsLife(t *testing.T) {
 		}
 		if up, err := now.Deployed("traefik"); !up || err != nil {
 			t.Errorf("traefik deployed: %v, %v", up, err)
+		}
+	})
+
+	t.Run("HelmCharts and Addons are read, with the kinds just defined", func(t *testing.T) {
+		dyn, err := dynamic.NewForConfig(c.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ext, err := apiextensions.NewForConfig(c.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		yes := true
+		for _, k := range [][3]string{{"helm.cattle.io", "helmcharts", "HelmChart"}, {"k3s.cattle.io", "addons", "Addon"}} {
+			_, err := ext.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: k[1] + "." + k[0]},
+				Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: k[0], Scope: apiextensionsv1.NamespaceScoped,
+					Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: k[1], Kind: k[2], ListKind: k[2] + "List", Singular: strings.ToLower(k[2])},
+					Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+						Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &yes}}}}}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		// At once: whatever is defined is in the snapshot, or it says that it is not.
+		early := capture(t, c.Config(), snapshot.Options{})
+		for _, k := range [][2]string{{"helm.cattle.io", "helmcharts"}, {"k3s.cattle.io", "addons"}} {
+			crd := false
+			for _, d := range early.CRDs {
+				crd = crd || d.Resource == k[1] && d.Established
+			}
+			if l, ok := early.List(k[0], k[1]); crd && (!ok || l.State != snapshot.Captured) {
+				t.Errorf("%s: %+v", k[1], l)
+			}
+		}
+		object := func(gv, kind, keeper string, spec map[string]any) *unstructured.Unstructured {
+			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": gv, "kind": kind, "metadata": map[string]any{"name": "traefik"}, "spec": spec}}
+			if keeper != "" {
+				u.SetAnnotations(map[string]string{"objectset.rio.cattle.io/owner-gvk": "k3s.cattle.io/v1, Kind=Addon", "objectset.rio.cattle.io/owner-name": keeper})
+			}
+			return u
+		}
+		create := func(group, resource string, u *unstructured.Unstructured) {
+			gvr := schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+			err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				_, err := dyn.Resource(gvr).Namespace("kube-system").Create(ctx, u, metav1.CreateOptions{})
+				return err == nil, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		was := capture(t, c.Config(), snapshot.Options{})
+		create("k3s.cattle.io", "addons", object("k3s.cattle.io/v1", "Addon", "", map[string]any{"source": "/var/lib/rancher/k3s/server/manifests/traefik.yaml", "checksum": "abc"}))
+		create("helm.cattle.io", "helmcharts", object("helm.cattle.io/v1", "HelmChart", "traefik", map[string]any{"chart": "traefik", "version": "37.0.0"}))
+		now := capture(t, c.Config(), snapshot.Options{})
+		if len(now.HelmCharts) != 1 || now.HelmCharts[0].Version != "37.0.0" || len(now.Addons) != 1 || now.Addons[0].Checksum != "abc" {
+			t.Errorf("charts %+v, addons %+v", now.HelmCharts, now.Addons)
+		}
+		got := snapshot.Compare(was, now, snapshot.CompareOptions{})
+		if got.Counts.Losses != 1 || !has(got.Losses(), "came-back: Addon kube-system/traefik") || !has(got.Expected, "came-back: HelmChart kube-system/traefik") {
+			t.Errorf("got %s", got)
 		}
 	})
 
