@@ -181,7 +181,7 @@ func (w *World) addNodeLike(name string) {
 // scaleChange raises the replicas by one: with a Pod to spare on another node
 // the budget allows a disruption.
 func (j *judgement) scaleChange(p *modelPod) (change, bool) {
-	if p.owner < 0 {
+	if p.owner < 0 || !p.ready { // more of what is not ready helps nobody
 		return change{}, false
 	}
 	o := j.model.owners[p.owner]
@@ -323,7 +323,7 @@ func (j *judgement) timeChanges() []change {
 		out = append(out, change{fmt.Sprintf("use --timeout=%v", 4*j.opts.Timeout), func(_ *World, o *Options) { o.Timeout *= 4 }})
 	}
 	if j.shown.run != nil && len(j.shown.run.stuck) > 0 {
-		out = append(out, change{"use --skip-wait-for-delete-timeout=1 (Pods that do not end are left)", func(_ *World, o *Options) {
+		out = append(out, change{"use --skip-wait-for-delete-timeout=1 and --timeout=1m or more (Pods that do not end are left behind)", func(_ *World, o *Options) {
 			o.SkipWaitForDeleteTimeout = time.Second
 			o.Timeout = max(o.Timeout, time.Minute)
 		}})

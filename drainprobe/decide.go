@@ -99,7 +99,7 @@ func Decide(from Evidence, p Policy) *Decision {
 		d.Action = ActionDrain
 		add("%s says that a drain finishes; upstream asks for one before a kubelet changes its minor version", e.seen)
 		if len(e.lost) > 0 {
-			add("without a ready Pod until the node is back: %s", strings.Join(e.lost, ", "))
+			add("left without a ready Pod: %s", strings.Join(e.lost, ", "))
 		}
 		return d
 	}

@@ -415,8 +415,9 @@ func (e *elapsed) round(r *simulation, accepted, left int) {
 	if left == 0 {
 		e.least, e.likely, e.most = e.least+e.endLeast, e.likely+e.endLikely, e.most+e.endMost
 	} else {
+		// At least: no time at all. A conflict inside the API server may let
+		// several evictions through one after another within a second.
 		delay := r.m.opts.retryDelay()
-		e.least += min(e.ready, delay)
 		e.likely += delay * max(1, (e.ready+delay-1)/delay)
 		e.most += delay * max(1, (e.ready+e.endMost+delay-1)/delay)
 	}

@@ -37,7 +37,7 @@ func (f *Forecasted) WriteText(w io.Writer) error {
 		for _, s := range f.Services {
 			note := ""
 			if s.AtEnd == 0 {
-				note = ", down until the node is back"
+				note = ", none left ready"
 			} else if s.Lowest == 0 {
 				note = ", down for a moment"
 			}
