@@ -1,22 +1,18 @@
 package suc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -77,51 +73,6 @@ type ApplyOptions struct {
 	DryRun bool
 	// Timeout is how long to wait until the CRD is established. Zero: a minute.
 	Timeout time.Duration
-}
-
-// Applied is one object that [Apply] sent.
-type Applied struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	// Action is created, configured, unchanged, kept (it was there and is not
-	// ours) or unchecked (a dry run could not send it, see Note).
-	Action string `json:"action"`
-	Note   string `json:"note,omitempty"`
-}
-
-// ApplyResult lists what [Apply] did, in order.
-type ApplyResult struct {
-	DryRun  bool      `json:"dryRun,omitempty"`
-	Objects []Applied `json:"objects"`
-}
-
-// String is one line an object, as kubectl apply prints them.
-func (r *ApplyResult) String() string {
-	var b bytes.Buffer
-	_ = r.WriteText(&b)
-	return b.String()
-}
-
-// WriteText writes what String gives.
-func (r *ApplyResult) WriteText(w io.Writer) error {
-	for _, o := range r.Objects {
-		name := o.Name
-		if o.Namespace != "" {
-			name = o.Namespace + "/" + name
-		}
-		line := fmt.Sprintf("%s %s %s", o.Kind, name, o.Action)
-		if r.DryRun {
-			line += " (dry run)"
-		}
-		if o.Note != "" {
-			line += ": " + o.Note
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Apply brings Plans into a cluster by server-side apply: the CRD first, until
@@ -352,49 +303,4 @@ func same(a, b *unstructured.Unstructured) bool {
 		return o.Object
 	}
 	return equality.Semantic.DeepEqual(bare(a), bare(b))
-}
-
-// objects reads the Kubernetes objects of a YAML file.
-func objects(data []byte) ([]*unstructured.Unstructured, error) {
-	dec := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	var out []*unstructured.Unstructured
-	for {
-		var m map[string]any
-		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			return out, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if len(m) == 0 {
-			continue
-		}
-		o := &unstructured.Unstructured{Object: m}
-		if o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "" {
-			return nil, fmt.Errorf("document %d has no kind, apiVersion or name", len(out)+1)
-		}
-		out = append(out, o)
-	}
-}
-
-// theCRD is the definition of Plans among the objects of a file.
-func theCRD(data []byte) (*unstructured.Unstructured, error) {
-	all, err := objects(data)
-	if err != nil {
-		return nil, fmt.Errorf("the CRD file: %w", err)
-	}
-	for _, o := range all {
-		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == CRDName {
-			unstructured.RemoveNestedField(o.Object, "status")
-			unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
-			return o, nil
-		}
-	}
-	return nil, fmt.Errorf("the CRD file holds no CustomResourceDefinition %s: the official one is at %s", CRDName, OfficialCRDURL)
-}
-
-// guessResource names the resource of a kind; the controller's manifest holds
-// only kinds whose plural is regular.
-func guessResource(o *unstructured.Unstructured) schema.GroupVersionResource {
-	gvr, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-	return gvr
 }

@@ -24,7 +24,7 @@ type Clients struct {
 
 // ReadFacts reads the facts of a cluster; it writes nothing. What the account
 // may not read stays unknown: names of Secrets, for instance. Channels are not
-// asked.
+// asked. Without a controller in the cluster the accounts stay unknown too.
 func ReadFacts(ctx context.Context, c Clients) (*Facts, error) {
 	f := &Facts{}
 	v, err := c.Kube.Discovery().ServerVersion()
@@ -56,7 +56,9 @@ func ReadFacts(ctx context.Context, c Clients) (*Facts, error) {
 	case !apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("listing the Plans: %w", err)
 	}
-	if accounts, err := c.Kube.CoreV1().ServiceAccounts("").List(ctx, metav1.ListOptions{}); err == nil {
+	if f.SUC == nil {
+		// The controller's manifest, which is still to come, brings its account.
+	} else if accounts, err := c.Kube.CoreV1().ServiceAccounts("").List(ctx, metav1.ListOptions{}); err == nil {
 		f.ServiceAccounts = []string{}
 		for _, a := range accounts.Items {
 			f.ServiceAccounts = append(f.ServiceAccounts, a.Namespace+"/"+a.Name)
@@ -64,13 +66,8 @@ func ReadFacts(ctx context.Context, c Clients) (*Facts, error) {
 	} else if !apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("listing the service accounts: %w", err)
 	}
-	if secrets, err := c.Kube.CoreV1().Secrets("").List(ctx, metav1.ListOptions{}); err == nil {
-		f.Secrets = []string{}
-		for _, s := range secrets.Items {
-			f.Secrets = append(f.Secrets, s.Namespace+"/"+s.Name)
-		}
-	} else if !apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("listing the names of Secrets: %w", err)
+	if err := f.readSecrets(ctx, c.Kube); err != nil {
+		return nil, err
 	}
 	namespaces, err := c.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err == nil {
@@ -82,6 +79,28 @@ func ReadFacts(ctx context.Context, c Clients) (*Facts, error) {
 		return nil, fmt.Errorf("listing the namespaces: %w", err)
 	}
 	return f, nil
+}
+
+// readSecrets keeps the names of Secrets, a page at a time: some are large.
+func (f *Facts) readSecrets(ctx context.Context, kube kubernetes.Interface) error {
+	names := []string{}
+	opts := metav1.ListOptions{Limit: 250}
+	for {
+		page, err := kube.CoreV1().Secrets("").List(ctx, opts)
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("listing the names of Secrets: %w", err)
+		}
+		for i := range page.Items {
+			names = append(names, page.Items[i].Namespace+"/"+page.Items[i].Name)
+		}
+		if opts.Continue = page.Continue; opts.Continue == "" {
+			f.Secrets = names
+			return nil
+		}
+	}
 }
 
 func readNode(n *corev1.Node) Node {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func seeds(f *testing.F) {
@@ -62,6 +63,23 @@ func FuzzFacts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if facts, err := ParseFacts(data); err == nil {
 			Lint([]File{{"a", []byte(plan(""))}}, LintOptions{Facts: facts})
+		}
+	})
+}
+
+// FuzzExplain: no Plan that can be decoded makes Explain panic.
+func FuzzExplain(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		plans, _ := Decode(data)
+		for _, p := range plans {
+			p.UID = "u"
+			for _, facts := range []*Facts{nil, {}, odd()} {
+				e, err := Explain(t.Context(), p, ExplainOptions{Facts: facts, Plans: plans, Now: time.Unix(1796000000, 0)})
+				if err == nil && e.String() == "" {
+					t.Error("an empty explanation")
+				}
+			}
 		}
 	})
 }

@@ -217,7 +217,7 @@ func readsFacts(t *testing.T, cl *practice.Cluster, c Clients) {
 	if f.ServerVersion != cl.Version() || len(f.Nodes) != 1 || !f.Nodes[0].server() || f.Nodes[0].UID == "" || f.Nodes[0].Ready == nil {
 		t.Errorf("%+v", f)
 	}
-	if f.SUC != nil || len(f.Plans) != 2 || len(f.ServiceAccounts) == 0 {
+	if f.SUC != nil || len(f.Plans) != 2 || f.ServiceAccounts != nil || len(f.Namespaces) == 0 {
 		t.Errorf("%+v", f)
 	}
 	if err := f.Validate(); err != nil {

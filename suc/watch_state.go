@@ -132,67 +132,6 @@ func stale(p *Plan) bool {
 	return p.Status.LatestVersion == "" || p.Spec.Version != "" && munge(p.Spec.Version) != p.Status.LatestVersion
 }
 
-// conditions tells what the Plan's status says; the text is what makes it
-// stuck.
-func (w *watchState) conditions(s *seen) string {
-	p := s.plan
-	if len(p.Status.Conditions) == 0 {
-		if s.undecodable != "" && w.lasts("undecodable", w.opts.Settle/4) {
-			return fmt.Sprintf("Plan %s cannot be decoded, and so the controller reads no Plan at all", s.undecodable)
-		}
-		if w.lasts("silent", w.opts.Settle) {
-			return "the controller does not react: it is not running, or watches another namespace than " + p.Namespace
-		}
-		return ""
-	}
-	switch c := condition(p, ConditionValidated); c.Status {
-	case corev1.ConditionTrue:
-		w.tell("validated", Event{Type: EventValidated})
-	case corev1.ConditionFalse:
-		if w.lasts("invalid "+c.Message, w.opts.Settle/4) {
-			return "the Plan is invalid: " + c.Message
-		}
-	}
-	switch c := condition(p, ConditionResolved); {
-	case c.Status == corev1.ConditionTrue && !stale(p):
-		w.tell("resolved "+p.Status.LatestVersion, Event{Type: EventResolved, Message: p.Status.LatestVersion})
-	case c.Status == corev1.ConditionFalse:
-		if w.lasts("unresolved "+c.Message, w.opts.Settle/4) {
-			return "no version is resolved: " + c.Message
-		}
-	default:
-		if w.lasts("resolving", w.opts.Settle) {
-			return "no version is resolved: the channel " + p.Spec.Channel + " does not answer with one"
-		}
-	}
-	c := condition(p, ConditionComplete)
-	switch c.Reason {
-	case "Waiting":
-		e := Event{Type: EventWaiting, Message: "for the window"}
-		if p.Spec.Window != nil {
-			next, err := p.Spec.Window.Next(w.now)
-			if err == nil && next == nil {
-				return "the window never opens: it has no days"
-			}
-			if err == nil {
-				e.Message = fmt.Sprintf("for the window, which opens %s", next.Start.Format("Mon 2006-01-02 15:04 MST"))
-			}
-		}
-		w.tell("waiting "+e.Message, e)
-	case "SelectNodesFailed", "ValidationFailed":
-		if w.lasts(c.Reason, w.opts.Settle/4) {
-			return fmt.Sprintf("no Job is made (%s): %s", c.Reason, c.Message)
-		}
-	case "Resolved":
-		// Jobs follow at once; a Job that the API server refuses shows in the
-		// controller's log only.
-		if c.Status == corev1.ConditionFalse && w.lasts("no Job", w.opts.Settle) && len(s.jobs) == 0 {
-			return "no Job is made, and the controller's log says why: usually a label or a volume that the API server refuses"
-		}
-	}
-	return ""
-}
-
 // selected are the nodes that the Plan takes or took.
 func (w *watchState) selected(s *seen) []*corev1.Node {
 	sel, err := nodeSelector(s.plan.Spec.NodeSelector)
@@ -327,51 +266,6 @@ func (w *watchState) steps(node string, job *batchv1.Job, p *corev1.Pod) {
 			Message: message + "; the Job tries again until its deadline or its limit",
 		})
 	}
-}
-
-// pods looks for Pods that wait for what does not come; the text is what makes
-// the Plan stuck.
-func (w *watchState) pods(s *seen) string {
-	for _, p := range s.pods {
-		if p.Status.Phase != corev1.PodPending || p.DeletionTimestamp != nil {
-			continue
-		}
-		node := p.Labels[LabelNode]
-		why := ""
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				why = "its Pod cannot be scheduled: " + c.Message
-			}
-		}
-		for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			if wait := c.State.Waiting; wait != nil {
-				switch wait.Reason {
-				case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError":
-					why = fmt.Sprintf("container %s waits (%s): %s", c.Name, wait.Reason, strings.TrimSpace(or(wait.Message, c.Image)))
-				}
-			}
-		}
-		key := "pod " + string(p.UID)
-		if why == "" {
-			delete(w.since, key)
-			continue
-		}
-		w.tell(key+why, Event{Type: EventStuck, Node: node, Message: why})
-		if w.lasts(key, w.opts.StuckAfter) {
-			return "node " + node + ": " + why
-		}
-	}
-	for _, j := range s.jobs {
-		has := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return p.Labels[batchv1.JobNameLabel] == j.Name })
-		ended := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Status == corev1.ConditionTrue })
-		key := "podless " + string(j.UID)
-		if has || ended || j.Spec.Parallelism != nil && *j.Spec.Parallelism == 0 {
-			delete(w.since, key)
-		} else if w.lasts(key, w.opts.StuckAfter) {
-			return fmt.Sprintf("node %s: Job %s makes no Pod: the service account may be missing, or Pod security forbids privileged Pods (kubectl -n %s describe job %s)", j.Labels[LabelNode], j.Name, j.Namespace, j.Name)
-		}
-	}
-	return ""
 }
 
 // lagging says which nodes are not where the Plan says they are.

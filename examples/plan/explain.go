@@ -23,7 +23,8 @@ func newExplainCommand(kube *cli.KubeFlags) *cobra.Command {
 which arguments a drain is called, which nodes are taken in which order and under
 which Job names, which are done or never will be and why, and when the window opens.
 
-It asks the cluster, or a file of facts, and writes nothing. The controller's order
+It asks the cluster, or a file of facts, and writes nothing; in a cluster it also
+forecasts whether each drain would finish. The controller's order
 of nodes depends on UIDs: it is known for a Plan that was applied.
 
 Exit status: 0 explained, 2 failure.`,
@@ -94,6 +95,7 @@ func live(ctx context.Context, kube *cli.KubeFlags, p *suc.Plan, opts suc.Explai
 	} else if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return opts, err
 	}
+	opts.Drain = forecaster{c.Kube}
 	if channel := p.Spec.Channel; channel != "" && p.Spec.Version == "" {
 		if r, err := channels.ReadAsSUC(ctx, channel, channels.Options{UserAgent: "k3sladder-plan"}); err == nil {
 			facts := *opts.Facts
