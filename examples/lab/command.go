@@ -227,19 +227,26 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 	if err := o.writable(); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
 	live := o.term.begin("cluster")
-	if err = practice.Build(ctx, []string{practice.From, practice.To}, o.term.say); err != nil {
+	// What the upgrade needs is built while the steps before it run.
+	if err = practice.Build(ctx, []string{practice.From}, o.term.say); err != nil {
 		live.end("")
 		return err
 	}
+	built := practice.BuildLater(ctx, []string{practice.To})
+	defer func() {
+		cancel() // a build that nobody waits for any more ends with this run
+		_ = built(func(string) {})
+	}()
 	if o.keep {
-		err = o.startKept(ctx, o.term.say)
+		err = o.startKept(ctx, built)
 	} else {
 		var cluster *practice.Cluster
 		if cluster, err = practice.New(ctx, practice.Options{Progress: o.term.say}); err == nil {
 			defer func() { err = errors.Join(err, cluster.Close()) }()
-			o.config, o.dataDir, o.engine = cluster.Config(), cluster.DataDir(), practiceEngine{cluster}
+			o.config, o.dataDir, o.engine = cluster.Config(), cluster.DataDir(), practiceEngine{cluster, built}
 		}
 	}
 	if err != nil {
@@ -258,7 +265,7 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 
 // startKept starts a cluster that outlives this process, in the folder that
 // "make practice-up" uses.
-func (o *options) startKept(ctx context.Context, progress func(string)) error {
+func (o *options) startKept(ctx context.Context, built func(progress func(string)) error) error {
 	dir, err := practice.DefaultDir()
 	if err != nil {
 		return err
@@ -270,11 +277,11 @@ func (o *options) startKept(ctx context.Context, progress func(string)) error {
 	if err != nil {
 		return err
 	}
-	running, err := practice.Up(ctx, dir, []string{self, "practice-serve", "--cluster-dir", dir}, progress)
+	running, err := practice.Up(ctx, dir, []string{self, "practice-serve", "--cluster-dir", dir}, o.term.say)
 	if err != nil {
 		return err
 	}
-	o.dataDir, o.engine = running.DataDir, keptEngine{dir}
+	o.dataDir, o.engine = running.DataDir, keptEngine{dir, built}
 	if o.config, err = clientcmd.BuildConfigFromFlags("", running.Kubeconfig); err != nil {
 		return err
 	}

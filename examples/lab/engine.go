@@ -19,8 +19,12 @@ import (
 	"github.com/k3sladder/k3sladder/skew"
 )
 
-// practiceEngine upgrades the practice cluster of this process.
-type practiceEngine struct{ cluster *practice.Cluster }
+// practiceEngine upgrades the practice cluster of this process, once the
+// binaries for it are built.
+type practiceEngine struct {
+	cluster *practice.Cluster
+	built   func(progress func(string)) error
+}
 
 func (e practiceEngine) offline() bool { return true }
 
@@ -29,18 +33,27 @@ func (e practiceEngine) how(to skew.Version) string {
 }
 
 func (e practiceEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	if err := e.built(func(line string) { live.say("%s", line) }); err != nil {
+		return err
+	}
 	live.say("stopping the old control plane, starting %s on the same database", to)
 	return e.cluster.Upgrade(ctx, to.String())
 }
 
 // keptEngine upgrades a practice cluster that outlives this process.
-type keptEngine struct{ dir string }
+type keptEngine struct {
+	dir   string
+	built func(progress func(string)) error
+}
 
 func (e keptEngine) offline() bool { return true }
 
 func (e keptEngine) how(to skew.Version) string { return practiceEngine{}.how(to) }
 
 func (e keptEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	if err := e.built(func(line string) { live.say("%s", line) }); err != nil {
+		return err
+	}
 	live.say("stopping the old control plane, starting %s on the same database", to)
 	_, err := practice.UpgradeRunning(ctx, e.dir, to.String())
 	return err

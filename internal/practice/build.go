@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -33,8 +34,37 @@ func Build(ctx context.Context, versions []string, progress func(string)) error 
 	return err
 }
 
+// BuildLater is Build with what is left of the processor, for versions that are
+// needed later. The returned function waits for it, as often as it is called;
+// its progress gets what happens meanwhile.
+func BuildLater(ctx context.Context, versions []string) (wait func(progress func(string)) error) {
+	var listener atomic.Pointer[func(string)]
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		_, err = buildAt(ctx, backgroundNice, versions, func(line string) {
+			if f := listener.Load(); f != nil {
+				(*f)(line)
+			}
+		})
+	}()
+	return func(progress func(string)) error {
+		listener.Store(&progress)
+		<-done
+		return err
+	}
+}
+
+// backgroundNice is how much builds that nobody waits for step back.
+const backgroundNice = 10
+
 // build gives the path of each component's binary by name.
 func build(ctx context.Context, versions []string, progress func(string)) (map[string]string, error) {
+	return buildAt(ctx, 0, versions, progress)
+}
+
+func buildAt(ctx context.Context, nice int, versions []string, progress func(string)) (map[string]string, error) {
 	progress = serialised(progress)
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -58,7 +88,7 @@ func build(ctx context.Context, versions []string, progress func(string)) (map[s
 		if err != nil {
 			return nil, err
 		}
-		b := builder{component: c, goTool: goTool, dir: filepath.Join(cache, c.name+"-"+key), progress: func(s string) {
+		b := builder{component: c, nice: nice, goTool: goTool, dir: filepath.Join(cache, c.name+"-"+key), progress: func(s string) {
 			progress(fmt.Sprintf("building %s (%d of %d): %s", c.name, i+1, len(components), s))
 		}}
 		if binaries[c.name], err = b.binary(ctx); err != nil {
@@ -80,6 +110,7 @@ func cacheDir() (string, error) {
 
 type builder struct {
 	component
+	nice     int
 	goTool   string
 	dir      string
 	progress func(string)
@@ -169,7 +200,13 @@ func (b builder) run(ctx context.Context, dir string, line func(string), args ..
 	stderr := &lines{each: line}
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
-	if err := cmd.Run(); err != nil {
+	err := cmd.Start()
+	if err == nil {
+		// Its compilers inherit it. That it could not be set is no failure.
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, b.nice)
+		err = cmd.Wait()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -84,6 +84,16 @@ func TestBuildHappensOnce(t *testing.T) {
 	}
 }
 
+func TestBuildLaterIsWaitedForAsOftenAsOneLikes(t *testing.T) {
+	fakeGo(t, goodGo+`[ "$1" != build ] || echo "no such file" >&2; [ "$1" != build ] || exit 1`)
+	wait := BuildLater(t.Context(), []string{To})
+	for range 2 {
+		if err := wait(func(string) {}); err == nil || !strings.Contains(err.Error(), "no such file") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func TestBuildEndsWithItsContext(t *testing.T) {
 	fakeGo(t, goodGo+`[ "$1" != build ] || exec /bin/sleep 60`)
 	ctx, cancel := context.WithCancel(t.Context())
