@@ -29,6 +29,10 @@ type CompareOptions struct {
 // others keep in order by themselves is told apart as expected, each with the
 // reason.
 func Compare(before, after *Snapshot, opts CompareOptions) *Comparison {
+	if before == nil || after == nil {
+		why := "there are not two snapshots"
+		return &Comparison{Verdict: NotComparable, Headline: "not comparable: " + why, Reasons: []string{why}}
+	}
 	c := &Comparison{Before: side(before), After: side(after),
 		Differences: []Difference{}, Expected: []Difference{}, Gaps: []Gap{}, Reasons: []string{}}
 	w := newWorld(before, after, opts)

@@ -275,3 +275,13 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutASnapshotThereIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]*Snapshot{{nil, later()}, {cluster(v34), nil}, {nil, nil}, {{}, {}}, {cluster(v34), {Format: Format}}} {
+		c := Compare(pair[0], pair[1], CompareOptions{})
+		if c.Verdict != NotComparable || c.String() == "" || len(c.Reasons) != 1 {
+			t.Errorf("got %s", c)
+		}
+	}
+}

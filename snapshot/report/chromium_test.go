@@ -203,12 +203,7 @@ func (c *chromium) open(url string, width, height int, dark bool) *visit {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		c.call(v.session, domain+".enable", map[string]any{}, nil)
 	}
-	c.call(v.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}, nil)
-	scheme := "light"
-	if dark {
-		scheme = "dark"
-	}
-	c.call(v.session, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	v.screen(width, height, dark)
 	var nav struct{ ErrorText string }
 	c.call(v.session, "Page.navigate", map[string]any{"url": url}, &nav)
 	if nav.ErrorText != "" {
@@ -220,6 +215,29 @@ func (c *chromium) open(url string, width, height int, dark bool) *visit {
 		c.t.Fatalf("%s does not load", url)
 	}
 	return v
+}
+
+// screen gives the page a screen.
+func (v *visit) screen(width, height int, dark bool) {
+	v.c.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	v.size(width, height)
+	v.c.call(v.session, "Emulation.setEmulatedMedia", map[string]any{"media": "screen", "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// print gives the page a sheet of paper.
+func (v *visit) print(width int) {
+	v.c.t.Helper()
+	v.size(width, 1000)
+	v.c.call(v.session, "Emulation.setEmulatedMedia", map[string]any{"media": "print", "features": []map[string]string{{"name": "prefers-color-scheme", "value": "light"}}}, nil)
+}
+
+func (v *visit) size(width, height int) {
+	v.c.t.Helper()
+	v.c.call(v.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
 }
 
 // note keeps what must not happen. It runs under the lock.

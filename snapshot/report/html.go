@@ -25,6 +25,7 @@ type page struct {
 	CSS         template.CSS
 	R           *Report
 	Ladder      *drawing
+	Deprecated  *Deprecated
 	ChannelText string
 	Identities  []Identity
 	Left        int
@@ -64,7 +65,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		now = r.Comparison.After.TakenAt
 	}
 	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, "page", page{Title: r.title(), CSS: template.CSS(pageCSS), R: r, Ladder: r.Ladder.draw(),
+	err = t.ExecuteTemplate(&b, "page", page{Title: r.title(), CSS: template.CSS(pageCSS), R: r, Ladder: r.Ladder.draw(), Deprecated: r.deprecated(),
 		ChannelText: r.Ladder.channelText(), Identities: rows, Left: left, Now: now, WhoToAsk: apiusage.WhoToAsk})
 	if err != nil {
 		return err

@@ -93,6 +93,18 @@ func TestThePageInABrowser(t *testing.T) {
 					t.Errorf("%s: rung %s is not drawn", at, rung.Version)
 				}
 			}
+			// On paper: A4 without its margins, in black on white.
+			v.print(688)
+			for check, expression := range map[string]string{"sticks out": overflow, "hard to read": contrast} {
+				var bad []string
+				if v.eval(expression, &bad); len(bad) > 0 {
+					t.Errorf("%s, printed: %s: %s", at, check, strings.Join(bad[:min(5, len(bad))], "; "))
+				}
+			}
+			if *shots != "" {
+				_ = os.WriteFile(filepath.Join(*shots, name+"-print.png"), v.screenshot(), 0o644)
+			}
+			v.screen(screen.width, screen.height, screen.dark)
 			shot := v.screenshot()
 			doc := v.pdf()
 			if !bytes.HasPrefix(shot, []byte("\x89PNG")) || !bytes.HasPrefix(doc, []byte("%PDF")) {

@@ -120,6 +120,14 @@ type Deprecated struct {
 	Found *apiusage.Found `json:"found,omitempty"`
 }
 
+// deprecated is the part on deprecated APIs, where there is one.
+func (r *Report) deprecated() *Deprecated {
+	if r.Deprecated == nil || r.Deprecated.Usage == nil {
+		return nil
+	}
+	return r.Deprecated
+}
+
 // Removed are the APIs that the target takes away.
 func (d *Deprecated) Removed() []apiusage.API { return d.Usage.Removed(d.Target) }
 

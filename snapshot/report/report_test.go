@@ -76,7 +76,7 @@ func TestAnEmptyReportIsStillAPage(t *testing.T) {
 	for _, write := range []func(*report.Report, io.Writer) error{
 		(*report.Report).WriteText, (*report.Report).WriteMarkdown, (*report.Report).WriteJSON, (*report.Report).WriteHTML} {
 		var b bytes.Buffer
-		if err := write(&report.Report{}, &b); err != nil || b.Len() == 0 {
+		if err := write(&report.Report{Deprecated: &report.Deprecated{}}, &b); err != nil || b.Len() == 0 {
 			t.Errorf("%d bytes, %v", b.Len(), err)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if k := r.Backup; k != nil {
 		fmt.Fprintf(&b, "\nbackup %s, %s, %s\n", k.Path, size(k.Bytes), map[bool]string{true: "verified: its token opens it", false: "NOT verified"}[k.Verified])
 	}
-	if d := r.Deprecated; d != nil {
+	if d := r.deprecated(); d != nil {
 		b.WriteString("\ndeprecated APIs\n")
 		if err := d.Usage.WriteText(&b, d.Target, r.Generated); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		row("verified", map[bool]string{true: "yes: this token opens this database", false: "no"}[k.Verified])
 		bullets(k.Notes)
 	}
-	if d := r.Deprecated; d != nil {
+	if d := r.deprecated(); d != nil {
 		h("Deprecated APIs that clients still call")
 		fmt.Fprintf(&b, "%d of %d are removed by %s.\n\n", len(d.Removed()), len(d.Usage.APIs), d.Target)
 		if len(d.Usage.APIs) > 0 {
