@@ -33,11 +33,11 @@ func (w *World) unblock(j *judgement) []Fix {
 	if j.noNode {
 		return fixes
 	}
-	changes := w.changes(j)
+	changes, most := w.changes(j), 3
 	if len(w.Pods) > largeWorld {
-		changes = changes[:min(len(changes), 3)]
+		changes, most = changes[:min(len(changes), 3)], 1
 	}
-	for size := 1; size <= 3 && len(fixes) == 0; size++ {
+	for size := 1; size <= most && len(fixes) == 0; size++ {
 		tries := 0
 		eachSet(len(changes), size, func(set []int) bool {
 			if tries++; tries > 120 {
@@ -128,7 +128,7 @@ func (w *World) changes(j *judgement) []change {
 			if c, ok := j.scaleChange(p); ok {
 				out = append(out, c)
 			}
-			if !p.ready {
+			if !p.ready && p.owner >= 0 {
 				out = append(out, readyChange(name, p.owner, j.model))
 			}
 		}
@@ -200,7 +200,7 @@ func readyChange(name string, owner int, m *model) change {
 	return change{"get the Pods of " + name + " ready first", func(w *World, _ *Options) {
 		for i, p := range w.Pods {
 			k, ok := m.byUID[p.UID]
-			if !ok || m.pods[k].owner != owner || owner < 0 || p.Spec.NodeName == "" || p.DeletionTimestamp != nil {
+			if !ok || m.pods[k].owner != owner || p.Spec.NodeName == "" || p.DeletionTimestamp != nil {
 				continue
 			}
 			c := *p
@@ -208,7 +208,7 @@ func readyChange(name string, owner int, m *model) change {
 			c.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			w.Pods[i] = &c
 		}
-		w.refreshBudgets()
+		w.refreshBudgets(m.pods[m.owners[owner].pods[0]].obj.Namespace)
 	}}
 }
 
@@ -245,12 +245,12 @@ func (w *World) scaleUp(o *owner, like *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	w.Pods = append(w.Pods, p)
 	w.placeNow(p)
-	w.refreshBudgets()
+	w.refreshBudgets(p.Namespace)
 }
 
 // placeNow schedules one Pod of the world before any drain and makes it ready.
 func (w *World) placeNow(p *corev1.Pod) {
-	m := newModel(w, "", Options{})
+	m := newModelOf(w, "", Options{}, map[string]bool{p.Namespace: true})
 	r := m.still()
 	id := m.byUID[p.UID]
 	if !r.place(id, m.classOf(&m.pods[id])) || r.at(id) < 0 {
@@ -260,9 +260,13 @@ func (w *World) placeNow(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 }
 
-// refreshBudgets writes the status that the disruption controller would.
-func (w *World) refreshBudgets() {
+// refreshBudgets writes the status that the disruption controller would, in
+// one namespace, or in all.
+func (w *World) refreshBudgets(namespace string) {
 	m := newModel(w, "", Options{})
+	if namespace != "" {
+		m = newModelOf(w, "", Options{}, map[string]bool{namespace: true})
+	}
 	r := m.still()
 	for i, b := range m.budgets {
 		s := r.balance(i)
@@ -290,7 +294,7 @@ func (j *judgement) budgetChanges(i int, p *modelPod) []change {
 					w.Budgets[k] = c
 				}
 			}
-			w.refreshBudgets()
+			w.refreshBudgets(b.pdb.Namespace)
 		}}
 	}
 	var out []change

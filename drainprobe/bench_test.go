@@ -78,6 +78,28 @@ func BenchmarkForecastLargeCluster(b *testing.B) {
 	runtime.KeepAlive(w)
 }
 
+// BenchmarkForecastLargeClusterBlocked is the same where the drain is blocked,
+// with the search for ways out.
+func BenchmarkForecastLargeClusterBlocked(b *testing.B) {
+	w := largeFixture(5000)
+	for _, p := range w.Pods {
+		if p.Spec.NodeName == "node-0042" {
+			for _, pdb := range w.Budgets {
+				if pdb.Name == p.Labels["app"] {
+					pdb.Spec.MaxUnavailable = new(intstr.FromInt32(0))
+					pdb.Status.DisruptionsAllowed, pdb.Status.DesiredHealthy = 0, pdb.Status.ExpectedPods
+				}
+			}
+		}
+	}
+	for b.Loop() {
+		f, err := w.Forecast("node-0042", Options{Timeout: time.Hour})
+		if err != nil || f.Verdict != VerdictBlocked {
+			b.Fatal(f, err)
+		}
+	}
+}
+
 // A large cluster must not take long: the forecast stands between a person and
 // a drain.
 func TestForecastOfALargeClusterTakesUnderASecond(t *testing.T) {

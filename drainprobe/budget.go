@@ -73,8 +73,8 @@ func (m *model) indexBudgets() {
 // concerned are the namespaces whose budgets a drain can touch: those of the
 // node's Pods, or all (nil) where a Pod of it could preempt one elsewhere.
 func (m *model) concerned() map[string]bool {
-	if m.drained < 0 {
-		return nil
+	if m.only != nil || m.drained < 0 {
+		return m.only
 	}
 	out := map[string]bool{}
 	top := int32(-1 << 31)

@@ -1,27 +1,42 @@
-// Package drainprobe answers whether a drain of a node can finish, and drains
-// it for real without keeping it.
+// Package drainprobe answers whether a drain of a node can finish, before the
+// first eviction, and drains it for real without keeping it.
 //
 // `kubectl drain --dry-run=server` asks about each eviction alone. On one node,
 // with two replicas under minAvailable 1, it says "drained"; the real drain
 // evicts one Pod, whose replacement stays Pending on the cordoned node, and is
 // refused the second until it times out.
 //
+//   - [Forecast] plays the drain through without writing anything: evictions in
+//     turn against shared budgets, and whether each evicted Pod's replacement
+//     can run elsewhere. Its verdict is drains, blocked or undecided, and it
+//     lists what would help. [ReadWorld] judges a saved List instead of a
+//     cluster, [ForecastAll] every node in upgrade order.
 //   - [Attempt] is a real drain through k8s.io/kubectl/pkg/drain. Its output is
 //     kept whole, and the node is given back as it was found, whatever happens.
-//   - [Decide] turns what it did into drain, upgrade-without-drain or
-//     add-node-first, with reasons, under the user's [Policy].
+//   - [Decide] turns either into drain, upgrade-without-drain or add-node-first,
+//     with reasons, under the user's [Policy].
 //
-// A probe before an upgrade:
+// A question before an upgrade:
 //
-//	got, err := drainprobe.Attempt(ctx, client, "server-1", drainprobe.Options{
+//	f, err := drainprobe.Forecast(ctx, client, "server-1", drainprobe.Options{
 //		IgnoreDaemonSets:   true,
 //		DeleteEmptyDirData: true,
-//		Timeout:            40 * time.Second,
-//		OnOutput:           func(s string) { fmt.Print(s) },
+//		Timeout:            5 * time.Minute,
 //	})
 //	if err != nil {
-//		return err // a *RestoreError names the command that gives the node back
+//		return err
 //	}
-//	decision := drainprobe.Decide(got, drainprobe.Policy{})
-//	fmt.Println(decision) // decision=upgrade-without-drain
+//	fmt.Print(f)                                            // what happens to which Pod, and why
+//	fmt.Println(drainprobe.Decide(f, drainprobe.Policy{})) // decision=upgrade-without-drain
+//
+// The forecast follows what kube-apiserver, kube-controller-manager and
+// kube-scheduler 1.34 and 1.35 do with their default settings; it was compared
+// with recorded drains on them. What it cannot know makes the verdict
+// undecided, never drains: schedulers other than the default one, scheduling
+// gates, device claims, controllers of unknown kinds, controllers whose Pods
+// are not ready, webhooks on evictions, foreign finalizers, grace periods
+// longer than the timeout. What it takes for granted: images can be pulled,
+// processes end soon after SIGTERM where nobody asked for a grace period
+// longer than the default 30 s, nothing else changes the cluster meanwhile,
+// no autoscaler adds nodes, volume attach limits are not reached.
 package drainprobe

@@ -218,6 +218,12 @@ func TestWaysOutAreThoseThatWork(t *testing.T) {
 			w.ReplicaSets[0].Spec.Replicas, w.Deployments[0].Spec.Replicas = new(int32(1)), new(int32(1))
 			w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1, ExpectedPods: 1}
 		}), []string{"raise Deployment/web in shop to 2 replicas", "set minAvailable: 0 on budget shop/web (it can never allow a disruption now)", "delete budget shop/web for the time of the upgrade"}},
+		"unready bare Pods": {twoReplicas(func(w *World) {
+			for _, p := range w.Pods {
+				p.Status.Conditions, p.OwnerReferences = nil, nil
+			}
+			w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1, ExpectedPods: 2}
+		}), []string{"set unhealthyPodEvictionPolicy: AlwaysAllow on budget shop/web", "delete budget shop/web for the time of the upgrade"}},
 		"unready Pods": {twoReplicas(func(w *World) {
 			for _, p := range w.Pods {
 				p.Status.Conditions = nil
@@ -226,7 +232,7 @@ func TestWaysOutAreThoseThatWork(t *testing.T) {
 			w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1, ExpectedPods: 2}
 		}), []string{"get the Pods of shop/Deployment/web ready first", "set unhealthyPodEvictionPolicy: AlwaysAllow on budget shop/web", "delete budget shop/web for the time of the upgrade"}},
 	} {
-		f, err := c.w.Forecast("a", Options{Timeout: time.Hour})
+		f, err := c.w.Forecast("a", Options{Timeout: time.Hour, Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}

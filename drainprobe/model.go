@@ -18,6 +18,7 @@ type model struct {
 
 	nodes   []modelNode
 	drained int // index of the node to drain
+	only    map[string]bool
 	pods    []modelPod
 	byNS    map[string][]int
 	byNode  [][]int
@@ -64,7 +65,12 @@ type matchKey struct{ namespace, selector string }
 // newModel indexes the world for a drain of one node. The node is cordoned in
 // it, as drain does first.
 func newModel(w *World, node string, opts Options) *model {
-	m := &model{world: w, opts: opts, names: newResourceNames(), drained: -1,
+	return newModelOf(w, node, opts, nil)
+}
+
+// newModelOf is newModel with the budgets of these namespaces alone.
+func newModelOf(w *World, node string, opts Options, only map[string]bool) *model {
+	m := &model{world: w, opts: opts, only: only, names: newResourceNames(), drained: -1,
 		byNS: map[string][]int{}, namespaces: map[string]*corev1.Namespace{}, classes: map[string]*class{},
 		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods))}
 	for _, ns := range w.Namespaces {

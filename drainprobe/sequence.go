@@ -142,7 +142,7 @@ func (j *judgement) emptied(stay bool) *World {
 		}
 		w.Pods = append(w.Pods, p)
 	}
-	w.refreshBudgets()
+	w.refreshBudgets("")
 	if !stay {
 		w.placePending()
 	}
@@ -179,7 +179,7 @@ func (w *World) placePending() {
 			w.replace(r.settled(&c, id))
 		}
 	}
-	w.refreshBudgets()
+	w.refreshBudgets("")
 }
 
 func (w *World) replace(p *corev1.Pod) {
