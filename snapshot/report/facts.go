@@ -151,11 +151,13 @@ func (r *Report) shown() (rows []Identity, left int) {
 	return r.Identities[:n], len(r.Identities) - n
 }
 
-// took writes a duration for people: 0.4 s, 12 s, 3 min 05 s.
+// took writes a duration for people: 40 ms, 1.4 s, 12 s, 3 min 05 s.
 func took(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return ""
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", max(d.Milliseconds(), 1))
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Minute:

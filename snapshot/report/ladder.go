@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/k3sladder/k3sladder/skew"
+)
 
 // The ladder as drawn. One unit is a pixel on a narrow phone, where the drawing
 // is as wide as the screen; text that is readable there is readable anywhere.
@@ -61,8 +65,12 @@ func (l Ladder) draw() *drawing {
 			}
 		}
 		add(label(r), "note")
-		if l.ChannelVersion != "" && r.Version == l.ChannelVersion {
+		switch {
+		case l.ChannelVersion == "":
+		case r.Version == l.ChannelVersion:
 			add("the channel "+l.Channel+" points here", "channel")
+		case i == l.channelRung():
+			add("the channel "+l.Channel+" points at "+l.ChannelVersion, "channel")
 		}
 		switch r.State {
 		case Here:
@@ -85,6 +93,25 @@ func (l Ladder) draw() *drawing {
 	}
 	d.Title = "The ladder, from the lowest rung: " + strings.Join(words, ", ")
 	return d
+}
+
+// channelRung is the rung of the minor that the channel points at when no rung
+// has that very version; -1 when there is none.
+func (l Ladder) channelRung() int {
+	at := -1
+	c, err := skew.Parse(l.ChannelVersion)
+	if err != nil {
+		return at
+	}
+	for i, r := range l.Rungs {
+		if r.Version == l.ChannelVersion {
+			return -1
+		}
+		if v, err := skew.Parse(r.Version); err == nil && v.Minor() == c.Minor() {
+			at = i
+		}
+	}
+	return at
 }
 
 // wrap breaks a text into lines of at most n letters, at blanks where it can.

@@ -46,7 +46,7 @@ func full(t testing.TB) *report.Report {
 	r := report.New(before, after, snapshot.CompareOptions{})
 	r.Generated, r.Tool = noon.Add(15*time.Minute), "k3sladder lab v0.1.0"
 	r.Notes = []string{"Practice cluster: the control plane and the datastore are real, kubelets and containers are simulated."}
-	r.Ladder = report.Ladder{Channel: "stable", ChannelVersion: "v1.36.4+k3s1", ChannelJump: 2, Rungs: []report.Rung{
+	r.Ladder = report.Ladder{Channel: "stable", ChannelVersion: "v1.36.2+k3s1", ChannelJump: 2, Rungs: []report.Rung{
 		{Version: "v1.34.4+k3s1", State: report.Climbed},
 		{Version: "v1.35.4+k3s1", State: report.Here},
 		{Version: "v1.36.4+k3s1", State: report.Next, Note: "pinned in a Plan"},
