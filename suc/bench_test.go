@@ -32,3 +32,41 @@ func BenchmarkLint10000(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkExplain explains a Plan against 1,000 nodes.
+func BenchmarkExplain(b *testing.B) {
+	facts := &Facts{ServerVersion: "v1.34.11+k3s1"}
+	for i := range 1000 {
+		name := fmt.Sprintf("node-%d", i)
+		facts.Nodes = append(facts.Nodes, Node{Name: name, UID: name, KubeletVersion: "v1.34.11+k3s1", Labels: map[string]string{"kubernetes.io/hostname": name, ControlPlaneLabel: "true"}})
+	}
+	plans, err := Decode([]byte(plan("")))
+	if err != nil {
+		b.Fatal(err)
+	}
+	plans[0].UID = "u"
+	for b.Loop() {
+		if e, err := Explain(b.Context(), plans[0], ExplainOptions{Facts: facts}); err != nil || !e.OrderKnown {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLint10000WithFacts judges the same with a cluster of 50 nodes.
+func BenchmarkLint10000WithFacts(b *testing.B) {
+	data := tenThousand(b)
+	facts := &Facts{ServerVersion: "v1.34.11+k3s1", Datastore: "etcd", Plans: []string{}, Secrets: []string{}, ServiceAccounts: []string{"system-upgrade/system-upgrade"}}
+	for i := range 50 {
+		l := map[string]string{}
+		if i < 3 {
+			l[ControlPlaneLabel], l[etcdLabel] = "true", "true"
+		}
+		name := fmt.Sprintf("node-%d", i)
+		l["kubernetes.io/hostname"] = name
+		facts.Nodes = append(facts.Nodes, Node{Name: name, KubeletVersion: "v1.34.11+k3s1", Labels: l})
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		Lint([]File{{"plans.yaml", data}}, LintOptions{Facts: facts}) // all of them overlap, so there are findings
+	}
+}

@@ -226,6 +226,10 @@ func (l *linter) cycle(s *subject) string {
 	return ""
 }
 
+// mostOverlaps are enough to see that selectors are not kept apart; all pairs
+// of thousands of Plans would be millions.
+const mostOverlaps = 1000
+
 // overlaps finds nodes that two Plans of the same distribution take.
 func (l *linter) overlaps() {
 	type pair struct{ a, b *subject }
@@ -239,10 +243,12 @@ func (l *linter) overlaps() {
 			for _, other := range taken[n.Name] {
 				p := pair{other, s}
 				sameName := other.plan.Name == s.plan.Name && other.plan.Namespace == s.plan.Namespace
-				if said[p] || sameName || len(said) > 1000 {
+				if said[p] || sameName {
 					continue
 				}
-				said[p] = true
+				if said[p] = true; len(said) > mostOverlaps {
+					return
+				}
 				severity, effect := Warning, "its Pods are cordoned away and brought back twice, perhaps at the same time"
 				if s.resolved != "" && other.resolved != "" && munge(s.resolved) != munge(other.resolved) {
 					severity, effect = Error, fmt.Sprintf("which they take to different versions, %s and %s", other.resolved, s.resolved)
