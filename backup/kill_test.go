@@ -60,7 +60,12 @@ func run(t *testing.T, after time.Duration, args ...string) (took time.Duration,
 	return time.Since(start), cmd.Wait() == nil
 }
 
-const kills = 150
+func kills() int {
+	if slow {
+		return 30
+	}
+	return 150
+}
 
 func shortest(run func() time.Duration) time.Duration {
 	return min(run(), run(), run())
@@ -82,7 +87,7 @@ func TestASaveThatIsKilledLeavesNoHalfResult(t *testing.T) {
 		return took
 	})
 	finished := 0
-	for range kills {
+	for range kills() {
 		out := filepath.Join(root, "b")
 		_, ok := run(t, 1+rand.N(took), "save", s.dataDir, out)
 		entries, err := os.ReadDir(root)
@@ -109,7 +114,7 @@ func TestASaveThatIsKilledLeavesNoHalfResult(t *testing.T) {
 		}
 	}
 	same(t, before, tree(t, s.dataDir))
-	t.Logf("%d of %d were finished before they were killed, within %v", finished, kills, took)
+	t.Logf("%d of %d were finished before they were killed, within %v", finished, kills(), took)
 }
 
 func TestARestoreThatIsKilledIsTakenBackOrDone(t *testing.T) {
@@ -149,7 +154,7 @@ func TestARestoreThatIsKilledIsTakenBackOrDone(t *testing.T) {
 				return took
 			})
 			var undone, done, untouched int
-			for range kills / 2 {
+			for range kills() / 2 {
 				run(t, 1+rand.N(took), "restore", dir, s.dataDir)
 				taken, err := backup.Undo(t.Context(), s.dataDir)
 				must(t, err)

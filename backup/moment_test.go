@@ -25,7 +25,11 @@ func TestEveryCopyOfABusyDatabaseIsOneMoment(t *testing.T) {
 	}
 	root := t.TempDir()
 	last, moved := -1, 0
-	for range 60 {
+	copies := 60
+	if slow {
+		copies = 15
+	}
+	for range copies {
 		r, err := backup.Save(t.Context(), s.dataDir, backup.Options{Root: root, Minimal: true})
 		must(t, err)
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(r.Dir, "state.db")+"?mode=ro&immutable=1")
@@ -44,8 +48,8 @@ func TestEveryCopyOfABusyDatabaseIsOneMoment(t *testing.T) {
 		}
 		last = high
 	}
-	if moved < 30 {
-		t.Errorf("only %d of 60 copies differ: the writers did not write", moved)
+	if moved < copies/2 {
+		t.Errorf("only %d of %d copies differ: the writers did not write", moved, copies)
 	}
 	t.Logf("%d moments, the last at commit %d", moved, last)
 }
