@@ -229,6 +229,12 @@ func TestCompare(t *testing.T) {
 			"api-gone: API upgrade.cattle.io/v1: no other version serves Plan system-upgrade/k3s"}, expected: []string{"moved: "}},
 		"an API that does not answer any more": {change: func(a, b *Snapshot) { b.APIs[4].Unavailable = "no endpoints" }, verdict: SameClusterWithLosses,
 			want: []string{"unwell: API upgrade.cattle.io/v1: it does not answer any more: no endpoints"}, expected: []string{"moved: "}},
+		"an aggregated API's objects unseen while its server is away": {change: func(a, b *Snapshot) {
+			b.APIs[4].Unavailable = "no endpoints"
+			b.Lists = slices.DeleteFunc(b.Lists, func(l List) bool { return l.Resource == "plans" })
+			b.Lists = append(b.Lists, List{Group: "upgrade.cattle.io", Version: "v1", Resource: "*", Kind: "*", State: Failed, Reason: "the API does not answer"})
+			b.Others = slices.DeleteFunc(b.Others, func(o Object) bool { return o.Kind == "Plan" })
+		}, verdict: SameClusterWithLosses, want: []string{"unwell: API upgrade.cattle.io/v1: it does not answer any more: no endpoints"}, expected: []string{"moved: "}},
 		"a stored version gone": {change: func(a, b *Snapshot) { b.CRDs[0].Versions = []CRDVersion{{"v2", true, true}} }, verdict: SameClusterWithLosses,
 			want: []string{"stored-version-gone: CustomResourceDefinition plans.upgrade.cattle.io, stored version v1 -> none: objects may be stored in it",
 				"changed: CustomResourceDefinition plans.upgrade.cattle.io, served versions v1 -> v2"}, expected: []string{"moved: "}},

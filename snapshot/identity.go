@@ -3,7 +3,18 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"time"
 )
+
+// String says in a line what it is a snapshot of.
+func (s *Snapshot) String() string {
+	text := fmt.Sprintf("%s, %s, %s, cluster %s, taken at %s", orWord(s.ServerVersion(), "unknown version"), plural(len(s.Nodes), "node", "nodes"),
+		plural(s.Objects(), "object", "objects"), orWord(s.ClusterUID, "unknown"), s.TakenAt.Format(time.RFC3339))
+	if n := len(s.NotCaptured()); n > 0 {
+		text += ", " + plural(n, "kind", "kinds") + " not captured"
+	}
+	return text
+}
 
 // ServerVersion is the version of the API server that was asked, such as
 // "v1.34.4+k3s1".

@@ -109,7 +109,8 @@ func (w *world) match() {
 	}
 	w.keep = func(o *Object) bool {
 		k := [2]string{o.Group, o.Kind}
-		return !drop[k] && w.judged(o.Group, o.Kind, resources[k]) &&
+		// "*" is a group whose server is away, with whatever kinds it has.
+		return !drop[k] && !drop[[2]string{o.Group, "*"}] && w.judged(o.Group, o.Kind, resources[k]) &&
 			(o.Namespace == "" || len(w.namespaces) == 0 || w.namespaces[o.Namespace])
 	}
 	for i, into := range []*map[key]item{&w.a, &w.b} {

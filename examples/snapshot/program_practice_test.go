@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/internal/practice"
 )
@@ -35,6 +37,14 @@ func TestTheProgramOnACluster(t *testing.T) {
 	usage, _ := run(0, "apiusage", "--kubeconfig", kubeconfig, "--target", "1.35")
 	if !regexp.MustCompile(`^(apiserver_requested_deprecated_apis\{.*\} 1\n)*removed_by_target=0\n$`).MatchString(usage) {
 		t.Errorf("apiusage said %q", usage)
+	}
+	// A call of a deprecated API is in the next answer.
+	if _, err := c.Client().CoreV1().ComponentStatuses().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	called, _ := run(0, "apiusage", "--kubeconfig", kubeconfig, "--target", "1.35")
+	if strings.Contains(usage, "componentstatuses") || !strings.Contains(called, `apiserver_requested_deprecated_apis{group="",removed_release="",resource="componentstatuses",subresource="",version="v1"} 1`) {
+		t.Errorf("apiusage said %q, then %q", usage, called)
 	}
 	table, _ := run(0, "apiusage", "--kubeconfig", kubeconfig, "--target", "1.35", "--objects", "-o", "table", "--also", c.Config().Host)
 	if !strings.Contains(table, "No object is tied to a version that 1.35 removes.") || strings.Count(table, "counts since its start at") != 2 {

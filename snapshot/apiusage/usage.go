@@ -155,6 +155,15 @@ func (u *Usage) WriteText(w io.Writer, target skew.Minor, now time.Time) error {
 	return err
 }
 
+// String says in a line what was called.
+func (u *Usage) String() string {
+	names := make([]string, len(u.APIs))
+	for i, a := range u.APIs {
+		names[i] = a.String()
+	}
+	return fmt.Sprintf("%d deprecated APIs called: %s", len(names), strings.Join(names, ", "))
+}
+
 // Memory says since when the server counts.
 func (s Server) Memory(now time.Time) string {
 	name := "The server"

@@ -108,7 +108,7 @@ func identities(c *snapshot.Comparison) []Identity {
 		if m.UIDBefore == "" && m.UIDAfter == "" {
 			continue // Pods of an owner that is no workload
 		}
-		i := Identity{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Before: m.UIDBefore, After: m.UIDAfter, Restarts: m.Restarts}
+		i := Identity{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Before: m.UIDBefore, After: m.UIDAfter, Restarts: m.Restarts, LastRestart: m.LastRestart}
 		if m.UIDAfter != "" && m.Kind != "CronJob" {
 			i.Ready = fmt.Sprintf("%d/%d", m.ReadyAfter, m.Desired)
 		}

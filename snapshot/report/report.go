@@ -82,8 +82,10 @@ type Identity struct {
 	After     string `json:"after"`
 	// Ready is "2/2" for a workload, "Ready" for a node.
 	Ready string `json:"ready,omitempty"`
-	// Restarts are those between the snapshots.
-	Restarts int `json:"restarts"`
+	// Restarts are those between the snapshots, LastRestart when the last one
+	// was that is known.
+	Restarts    int       `json:"restarts"`
+	LastRestart time.Time `json:"lastRestart,omitzero"`
 	// Pods is "2 kept", "2 new", for a workload.
 	Pods string `json:"pods,omitempty"`
 }

@@ -43,6 +43,7 @@ func full(t testing.TB) *report.Report {
 	t.Helper()
 	before, after := cluster("v1.34.4+k3s1", noon), cluster("v1.35.4+k3s1", noon.Add(14*time.Minute))
 	after.Workloads[0].Images = []string{"coredns:2"}
+	after.Pods[0].Restarts, after.Pods[0].LastRestart = 1, noon.Add(9*time.Minute)
 	r := report.New(before, after, snapshot.CompareOptions{})
 	r.Generated, r.Tool = noon.Add(15*time.Minute), "k3sladder lab v0.1.0"
 	r.Notes = []string{"Practice cluster: the control plane and the datastore are real, kubelets and containers are simulated."}
