@@ -243,26 +243,25 @@ func fill(t *testing.T, path string, mb int) {
 	db.SetMaxOpenConns(1)
 	names := mb * 1_000_000 / 4300 / 3
 	start := time.Now()
+	_, err = db.Exec("DROP INDEX kine_name_index; DROP INDEX kine_name_id_index; DROP INDEX kine_id_deleted_index; DROP INDEX kine_prev_revision_index; DROP INDEX kine_name_prev_revision_uindex")
+	must(t, err)
+	var base int
+	must(t, db.QueryRow("SELECT max(id) + 1 FROM kine").Scan(&base))
 	for revision := range 3 {
-		for from := 0; from < names; from += 50_000 {
+		for from := 0; from < names; from += 20_000 {
 			_, err := db.Exec(fmt.Sprintf(`
-				INSERT INTO kine(name, created, deleted, create_revision, prev_revision, lease, value, old_value)
-				SELECT printf('/registry/pods/ns-%%03d/pod-%%08d-abcdefgh', i %% 100, i), %d, 0, 0,
-					coalesce((SELECT max(id) FROM kine WHERE name = printf('/registry/pods/ns-%%03d/pod-%%08d-abcdefgh', i %% 100, i)), 0), 0,
-					randomblob(1000 + i * 7919 %% 1400), CASE WHEN %d > 0 THEN randomblob(1000 + i * 104729 %% 1400) END
-				FROM (WITH RECURSIVE c(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM c WHERE i < %d) SELECT i FROM c)`,
-				btoi(revision == 0), revision, from, min(from+50_000, names)-1))
+				INSERT INTO kine(id, name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+				SELECT %[1]d + %[2]d * %[3]d + i, printf('/registry/pods/ns-%%03d/pod-%%08d-abcdefgh', i %% 100, i), %[2]d = 0, 0,
+					CASE WHEN %[2]d > 0 THEN %[1]d + i ELSE 0 END, CASE WHEN %[2]d > 0 THEN %[1]d + (%[2]d - 1) * %[3]d + i ELSE 0 END, 0,
+					randomblob(1000 + i * 7919 %% 1400), CASE WHEN %[2]d > 0 THEN randomblob(1000 + i * 104729 %% 1400) END
+				FROM (WITH RECURSIVE c(i) AS (SELECT %[4]d UNION ALL SELECT i + 1 FROM c WHERE i < %[5]d) SELECT i FROM c)`,
+				base, revision, names, from, min(from+20_000, names)-1))
 			must(t, err)
 		}
 	}
+	_, err = db.Exec(kineSchema)
+	must(t, err)
 	_, err = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	must(t, errors.Join(err, db.Close()))
 	fmt.Printf("made %d MB in %s\n", mb, time.Since(start).Round(time.Second))
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -62,7 +62,7 @@ func TestACopyGivesWayToACheckpointThatWaitsForIt(t *testing.T) {
 	w := startWriter(t, s.db)
 	w.do("sql PRAGMA wal_autocheckpoint=0")
 	w.do("sql CREATE TABLE pad (b BLOB)")
-	w.do("sql INSERT INTO pad VALUES (randomblob(16000000))")
+	w.do("sql INSERT INTO pad VALUES (randomblob(8000000))")
 	w.do("put /registry/configmaps/default/before one") // a mark that is not the newest
 	asked, passed := make(chan struct{}), make(chan struct{})
 	go func() {
