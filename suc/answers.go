@@ -181,7 +181,7 @@ func (e *Explanation) answerServers(s *subject) {
 	}
 	var servers []string
 	for _, n := range e.Nodes {
-		if n.Server && n.State != "not-selected" {
+		if n.controlPlane && n.State != "not-selected" {
 			servers = append(servers, n.Name)
 		}
 	}

@@ -196,7 +196,7 @@ func (e *Explanation) nodes(s *subject, opts ExplainOptions) {
 }
 
 func (e *Explanation) node(s *subject, n *Node) PlannedNode {
-	p := PlannedNode{Name: n.Name, State: "todo", Server: n.server(), Kubelet: n.KubeletVersion, Cordoned: n.Unschedulable}
+	p := PlannedNode{Name: n.Name, State: "todo", Server: n.server(), Kubelet: n.KubeletVersion, Cordoned: n.Unschedulable, controlPlane: n.controlPlane()}
 	if why := s.outside(n); why != "" {
 		p.State, p.Why = "not-selected", []string{why}
 		return p

@@ -72,6 +72,8 @@ type PlannedNode struct {
 	// Why says what the state, or what will go wrong, follows from.
 	Why   []string       `json:"why,omitempty"`
 	Drain *DrainForecast `json:"drain,omitempty"`
+
+	controlPlane bool
 }
 
 // Answer is a question with its answer: yes, no or undecided.

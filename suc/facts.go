@@ -130,7 +130,16 @@ func (f *Facts) Validate() error {
 	return nil
 }
 
-// server reports whether a node runs the control plane.
+// controlPlane reports whether a node runs an API server. Those are the nodes
+// that prepare waits for.
+func (n *Node) controlPlane() bool {
+	_, now := n.Labels[ControlPlaneLabel]
+	_, before := n.Labels[masterLabel]
+	return now || before
+}
+
+// server reports whether a node runs any part of the control plane; RKE2 and
+// k3s can have nodes for etcd alone.
 func (n *Node) server() bool {
 	for _, l := range []string{ControlPlaneLabel, masterLabel, etcdLabel} {
 		if _, ok := n.Labels[l]; ok {

@@ -187,6 +187,10 @@ func (s *subject) judgeAge(facts *Facts) {
 			s.add("field-too-new", at, fmt.Sprintf("is unknown to controller %s, so %s", facts.SUC.Version, f.means), "upgrade the controller to v"+f.release.String()+" or later")
 		}
 	}
+	if p := s.prepare; s.plan.Spec.Prepare != nil && p.err == nil && p.tag == "" && p.digest == "" && v.LessThan(prepareTagged) {
+		s.add("prepare-untagged", spec("prepare", "image"), fmt.Sprintf("has no tag, and controller %s adds none to a prepare image: latest is pulled", facts.SUC.Version),
+			"write the version as its tag, with - for +")
+	}
 	if d := s.plan.Spec.Drain; d != nil && d.Timeout != nil && d.Timeout.StrVal != "" && v.LessThan(textTimeouts) {
 		s.add("field-too-new", spec("drain", "timeout"), fmt.Sprintf("is text, which controller %s cannot decode: it then reads no Plan at all", facts.SUC.Version),
 			"upgrade the controller to v"+textTimeouts.String()+" or later")

@@ -122,13 +122,27 @@ func (s *subject) judgeMissing(l *linter) {
 	}
 }
 
-// judgePair compares the version with that of the Plan it waits for, and of
-// those that one waits for.
-func (s *subject) judgePair(l *linter) {
-	for _, other := range l.byName[s.plan.Namespace+"/"+s.waits] {
-		if other.role == agentRole && other.waiting {
-			continue // an earlier stage of agents, judged by its own server Plan
+// first is the Plan at the beginning of a row of Plans that wait for each
+// other, the servers' as a rule; nil when the row is a circle or leads out of
+// the files.
+func (l *linter) first(s *subject) *subject {
+	for range len(l.subjects) {
+		if !s.waiting {
+			return s
 		}
+		next := l.byName[s.plan.Namespace+"/"+s.waits]
+		if len(next) == 0 {
+			return nil
+		}
+		s = next[0]
+	}
+	return nil
+}
+
+// judgePair compares the version with that of the server Plan it waits for,
+// directly or behind other agents: prepare waits for the servers in the end.
+func (s *subject) judgePair(l *linter) {
+	if other := l.first(s); other != nil {
 		a, b := s.plan.Spec, other.plan.Spec
 		at := spec("version")
 		if a.Version == "" {

@@ -225,9 +225,10 @@ func (s *subject) judgeRoles() {
 	}
 	var servers, agents []string
 	for _, n := range s.nodes {
-		if n.server() {
+		switch {
+		case n.controlPlane():
 			servers = append(servers, n.Name)
-		} else {
+		case !n.server(): // an etcd node of its own is neither
 			agents = append(agents, n.Name)
 		}
 	}

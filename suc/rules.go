@@ -107,6 +107,7 @@ var rules = []Rule{
 	{"unknown-image", Warning, "the image looks like the published one and is not", "https://docs.k3s.io/upgrades/automated#configure-plans"},
 	{"image-tag-mismatch", Error, "the image's own tag is installed, whatever the version says", srcImage},
 	{"prepare-tag-mismatch", Warning, "the prepare image is of another release than the Plan", srcImage},
+	{"prepare-untagged", Error, "controllers before v0.5.0 add no tag to a prepare image", srcImage},
 	{"volume", Error, "a volume makes the Job invalid", srcVolumes + "#hostpath"},
 	{"prepare-volume", Error, "the Pod's volumes come from spec.upgrade alone", srcJob},
 	{"env", Error, "a variable makes the Job invalid", srcJob},

@@ -58,6 +58,16 @@ func (w *watchState) lasts(key string, d time.Duration) bool {
 	return w.now.Sub(first) >= d
 }
 
+// holds is lasts for something that may end in between: then the time starts
+// anew.
+func (w *watchState) holds(key string, is bool, d time.Duration) bool {
+	if !is {
+		delete(w.since, key)
+		return false
+	}
+	return w.lasts(key, d)
+}
+
 // observe gives the events since the last look, and the result once there is
 // one.
 func (w *watchState) observe(s *seen) ([]Event, *WatchResult) {
@@ -91,6 +101,9 @@ func (w *watchState) observe(s *seen) ([]Event, *WatchResult) {
 	if why := w.pods(s); why != "" {
 		return w.end(s, Stuck, why)
 	}
+	complete := condition(s.plan, ConditionComplete)
+	gone := w.holds("failed before", complete.Reason == "JobFailed" && len(active) == 0, w.opts.Settle)
+	settled := w.holds("complete", complete.Status == corev1.ConditionTrue, w.opts.Settle)
 	switch {
 	case stale(s.plan):
 		return w.events, nil // the status is about an earlier version
@@ -99,21 +112,13 @@ func (w *watchState) observe(s *seen) ([]Event, *WatchResult) {
 		return w.end(s, Done, "")
 	case len(failed) > 0 && len(active) == 0:
 		return w.end(s, Failed, fmt.Sprintf("the Job of %s failed, and the node did not move", strings.Join(failed, ", ")))
-	case condition(s.plan, ConditionComplete).Reason == "JobFailed" && len(active) == 0:
+	case gone:
 		// The failed Job is gone already, and no other comes.
-		if w.lasts("failed before", w.opts.Settle) {
-			return w.end(s, Failed, condition(s.plan, ConditionComplete).Message)
-		}
-	case condition(s.plan, ConditionComplete).Status == corev1.ConditionTrue:
-		if !w.lasts("complete", w.opts.Settle) {
-			return w.events, nil
-		}
-		if len(selected) == 0 {
-			return w.end(s, Stuck, "the Plan says Complete because it selects no node")
-		}
+		return w.end(s, Failed, complete.Message)
+	case settled && len(selected) == 0:
+		return w.end(s, Stuck, "the Plan says Complete because it selects no node")
+	case settled:
 		return w.end(s, Stuck, fmt.Sprintf("the Plan says Complete, but %s", w.lagging(s, selected)))
-	default:
-		delete(w.since, "complete")
 	}
 	return w.events, nil
 }

@@ -240,6 +240,12 @@ func TestWatchKnowsWhenNothingWillHappen(t *testing.T) {
 		"a selector that is none": {func(t *testing.T) *play {
 			return newPlay(t, "a").ready().condition(ConditionComplete, "False", "SelectNodesFailed", "bad operator").look().wait(15 * time.Second)
 		}, "bad operator"},
+		"an edit that nobody sees": {func(t *testing.T) *play {
+			p := newPlay(t, "a").ready()
+			p.plan = p.plan.DeepCopy()
+			p.plan.Spec.Version = "v1.35.9+k3s1"
+			return p.look().wait(time.Minute)
+		}, "does not react to the new version"},
 		"no node": {func(t *testing.T) *play { return newPlay(t).ready().complete().wait(time.Minute) }, "selects no node"},
 		"no Job":  {func(t *testing.T) *play { return newPlay(t, "a").ready().wait(time.Minute) }, "No Job is made"},
 		"no Pod": {func(t *testing.T) *play {
@@ -276,6 +282,20 @@ func TestWatchKnowsWhenNothingWillHappen(t *testing.T) {
 				t.Errorf("%+v; events %v", p.result, p.events)
 			}
 		})
+	}
+}
+
+func TestWatchStartsTheClockAnew(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, "a").ready().wait(50 * time.Second).job("a")
+	p.jobs, p.pods = nil, nil // a new version: the old Job was deleted
+	p.condition(ConditionComplete, "False", "Resolved", "").look().wait(50 * time.Second)
+	if p.result != nil {
+		t.Errorf("the time before the first Job was counted too: %+v", p.result)
+	}
+	p.wait(10 * time.Second)
+	if p.result == nil {
+		t.Error("no Job for a minute, and it goes on")
 	}
 }
 

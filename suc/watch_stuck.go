@@ -13,34 +13,34 @@ import (
 // stuck.
 func (w *watchState) conditions(s *seen) string {
 	p := s.plan
-	if len(p.Status.Conditions) == 0 {
-		if s.undecodable != "" && w.lasts("undecodable", w.opts.Settle/4) {
-			return fmt.Sprintf("Plan %s cannot be decoded, and so the controller reads no Plan at all", s.undecodable)
-		}
-		if w.lasts("silent", w.opts.Settle) {
-			return "the controller does not react: it is not running, or watches another namespace than " + p.Namespace
-		}
+	silent := len(p.Status.Conditions) == 0
+	if w.holds("undecodable", silent && s.undecodable != "", w.opts.Settle/4) {
+		return fmt.Sprintf("Plan %s cannot be decoded, and so the controller reads no Plan at all", s.undecodable)
+	}
+	if w.holds("silent", silent, w.opts.Settle) {
+		return "the controller does not react: it is not running, or watches another namespace than " + p.Namespace
+	}
+	if silent {
 		return ""
 	}
-	switch c := condition(p, ConditionValidated); c.Status {
-	case corev1.ConditionTrue:
-		w.tell("validated", Event{Type: EventValidated})
-	case corev1.ConditionFalse:
-		if w.lasts("invalid "+c.Message, w.opts.Settle/4) {
-			return "the Plan is invalid: " + c.Message
-		}
+	if w.holds("old", p.Status.LatestVersion != "" && stale(p), w.opts.Settle) {
+		return "the controller does not react to the new version: it is not running, or cannot decode some Plan"
 	}
-	switch c := condition(p, ConditionResolved); {
-	case c.Status == corev1.ConditionTrue && !stale(p):
+	valid, resolved := condition(p, ConditionValidated), condition(p, ConditionResolved)
+	if valid.Status == corev1.ConditionTrue {
+		w.tell("validated", Event{Type: EventValidated})
+	}
+	if w.holds("invalid", valid.Status == corev1.ConditionFalse, w.opts.Settle/4) {
+		return "the Plan is invalid: " + valid.Message
+	}
+	if resolved.Status == corev1.ConditionTrue && !stale(p) {
 		w.tell("resolved "+p.Status.LatestVersion, Event{Type: EventResolved, Message: p.Status.LatestVersion})
-	case c.Status == corev1.ConditionFalse:
-		if w.lasts("unresolved "+c.Message, w.opts.Settle/4) {
-			return "no version is resolved: " + c.Message
-		}
-	default:
-		if w.lasts("resolving", w.opts.Settle) {
-			return "no version is resolved: the channel " + p.Spec.Channel + " does not answer with one"
-		}
+	}
+	if w.holds("unresolved", resolved.Status == corev1.ConditionFalse, w.opts.Settle/4) {
+		return "no version is resolved: " + resolved.Message
+	}
+	if w.holds("resolving", resolved.Status != corev1.ConditionTrue && valid.Status != corev1.ConditionFalse, w.opts.Settle) {
+		return "no version is resolved: the channel " + p.Spec.Channel + " does not answer with one"
 	}
 	c := condition(p, ConditionComplete)
 	switch c.Reason {
@@ -56,16 +56,14 @@ func (w *watchState) conditions(s *seen) string {
 			}
 		}
 		w.tell("waiting "+e.Message, e)
-	case "SelectNodesFailed", "ValidationFailed":
-		if w.lasts(c.Reason, w.opts.Settle/4) {
-			return fmt.Sprintf("no Job is made (%s): %s", c.Reason, c.Message)
-		}
-	case "Resolved":
-		// Jobs follow at once; a Job that the API server refuses shows in the
-		// controller's log only.
-		if c.Status == corev1.ConditionFalse && w.lasts("no Job", w.opts.Settle) && len(s.jobs) == 0 {
-			return "no Job is made, and the controller's log says why: usually a label or a volume that the API server refuses"
-		}
+	}
+	if w.holds("no nodes", c.Reason == "SelectNodesFailed" || c.Reason == "ValidationFailed", w.opts.Settle/4) {
+		return fmt.Sprintf("no Job is made (%s): %s", c.Reason, c.Message)
+	}
+	// Jobs follow a resolved version at once; a Job that the API server refuses
+	// shows in the controller's log only.
+	if w.holds("no Job", c.Reason == "Resolved" && c.Status == corev1.ConditionFalse && len(s.jobs) == 0, w.opts.Settle) {
+		return "no Job is made, and the controller's log says why: usually a label or a volume that the API server refuses"
 	}
 	return ""
 }
