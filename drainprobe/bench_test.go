@@ -102,7 +102,7 @@ func BenchmarkForecastLargeClusterBlocked(b *testing.B) {
 
 // A large cluster must not take long: the forecast stands between a person and
 // a drain.
-func TestForecastOfALargeClusterTakesUnderASecond(t *testing.T) {
+func TestForecastOfALargeClusterDoesNotTakeLong(t *testing.T) {
 	w := largeFixture(5000)
 	begin := time.Now()
 	f, err := w.Forecast("node-0042", Options{Timeout: time.Hour})
@@ -111,8 +111,9 @@ func TestForecastOfALargeClusterTakesUnderASecond(t *testing.T) {
 		t.Fatalf("%v %v", f, err)
 	}
 	t.Logf("%d nodes, %d pods: %v", len(w.Nodes), len(w.Pods), took)
-	// The budget is 1 s on two idle cores; the test allows for busy ones.
-	if took > 5*time.Second {
+	// The promise is 1 s on two idle cores; the test allows for busy ones and
+	// for the race detector.
+	if took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
