@@ -42,7 +42,7 @@ func cluster(version string) *Snapshot {
 		{Group: "batch", Resource: "jobs", Kind: "Job"}, {Group: "batch", Resource: "cronjobs", Kind: "CronJob"}, {Group: "apps", Resource: "statefulsets", Kind: "StatefulSet"},
 		{Group: "apps", Resource: "daemonsets", Kind: "DaemonSet"},
 		{Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"}, {Resource: "persistentvolumes", Kind: "PersistentVolume"}, {Resource: "services", Kind: "Service"},
-		{Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"}, {Resource: "namespaces", Kind: "Namespace"}, {Group: "upgrade.cattle.io", Resource: "plans", Kind: "Plan"},
+		{Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"}, {Resource: "namespaces", Kind: "Namespace"}, {Resource: "serviceaccounts", Kind: "ServiceAccount"}, {Group: "upgrade.cattle.io", Resource: "plans", Kind: "Plan"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
 		{Group: "helm.cattle.io", Resource: "helmcharts", Kind: "HelmChart"}, {Group: "k3s.cattle.io", Resource: "addons", Kind: "Addon"}} {
 		l.Version, l.State, l.Revision = "v1", Captured, "1000"
@@ -202,6 +202,13 @@ func TestCompare(t *testing.T) {
 				s.CRDs = append(s.CRDs, CRD{Object: Object{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "addons.k3s.cattle.io", UID: "a", Generation: int64(1 + i)}})
 			}
 		}, verdict: SameCluster, expected: []string{"moved: ", "changed: CustomResourceDefinition addons.k3s.cattle.io, generation 1 -> 2"}},
+		"controllers' accounts and etcd snapshots": {change: func(a, b *Snapshot) {
+			b.Others = append(b.Others, Object{Kind: "ServiceAccount", Namespace: "kube-system", Name: "new-controller", UID: "s"})
+			a.Others = append(a.Others, Object{Group: "k3s.cattle.io", Kind: "ETCDSnapshotFile", Name: "old", UID: "e"})
+		}, verdict: SameCluster, expected: []string{"moved: ", "added: ServiceAccount kube-system/new-controller", "missing: ETCDSnapshotFile old"}},
+		"an account that is no controller's": {change: func(a, b *Snapshot) {
+			b.Others = append(b.Others, Object{Kind: "ServiceAccount", Namespace: "kube-system", Name: "backdoor", UID: "s"})
+		}, verdict: SameCluster, want: []string{"added: ServiceAccount kube-system/backdoor"}, expected: []string{"moved: "}},
 		"a Plan's Jobs": {change: func(a, b *Snapshot) {
 			b.Workloads = append(b.Workloads, Workload{Object: Object{Group: "batch", Kind: "Job", Namespace: "system-upgrade", Name: "apply-k3s-on-n1", UID: "j", KeptBy: "Plan/k3s"}, State: "complete"})
 		}, verdict: SameCluster, expected: []string{"moved: ", "added: Job system-upgrade/apply-k3s-on-n1"}},

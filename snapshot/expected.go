@@ -97,8 +97,16 @@ var explanations = []explanation{
 		}},
 	{"the API server keeps it", "https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/",
 		func(_ *world, d Difference, _, _ item) bool {
-			return d.Kind == "ConfigMap" && d.Namespace == "kube-system" && d.What == Changed &&
+			return d.Kind == "ConfigMap" && d.Namespace == "kube-system" && (d.What == Changed || d.What == Added) &&
 				(d.Name == "extension-apiserver-authentication" || d.Name == "kube-apiserver-legacy-service-account-token-tracking")
+		}},
+	{"an account of one of Kubernetes' controllers", "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#controller-roles",
+		func(w *world, d Difference, _, _ item) bool {
+			return w.moved && d.What == Added && d.Kind == "ServiceAccount" && d.Namespace == "kube-system" && strings.HasSuffix(d.Name, "-controller")
+		}},
+	{"etcd snapshots come and go", "https://docs.k3s.io/cli/etcd-snapshot",
+		func(_ *world, d Difference, _, _ item) bool {
+			return d.Kind == "ETCDSnapshotFile" || d.Kind == "ConfigMap" && d.Namespace == "kube-system" && strings.HasSuffix(d.Name, "-etcd-snapshots")
 		}},
 	{"made in every new namespace", "https://kubernetes.io/docs/concepts/security/service-accounts/#default-service-accounts",
 		func(w *world, d Difference, _, b item) bool {
