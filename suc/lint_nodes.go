@@ -30,7 +30,25 @@ func (s *subject) judgeNodes(l *linter) {
 		}
 	}
 	s.judgeTaints()
+	s.judgeCordoned()
 	s.judgeQuorum(l)
+}
+
+// judgeCordoned: the controller does not remember who cordoned a node.
+func (s *subject) judgeCordoned() {
+	if !s.plan.Spec.Cordon && s.plan.Spec.Drain == nil {
+		return
+	}
+	var names []string
+	for _, n := range s.nodes {
+		if n.Unschedulable && !s.done(n) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) > 0 {
+		s.add("cordoned-before", spec("nodeSelector"), fmt.Sprintf("selects %s, cordoned already: the controller uncordons a node when its Job is done, whoever cordoned it", strings.Join(names, ", ")),
+			fmt.Sprintf("keep such a node out with its label %s%s=disabled, or uncordon it first", LabelPlanPrefix, s.plan.Name))
+	}
 }
 
 // transient taints come and go with a node's health.

@@ -122,11 +122,14 @@ func (s *subject) judgeMissing(l *linter) {
 	}
 }
 
+// longestRow bounds how far a row of Plans that wait for each other is followed.
+const longestRow = 50
+
 // first is the Plan at the beginning of a row of Plans that wait for each
 // other, the servers' as a rule; nil when the row is a circle or leads out of
 // the files.
 func (l *linter) first(s *subject) *subject {
-	for range len(l.subjects) {
+	for range longestRow {
 		if !s.waiting {
 			return s
 		}
@@ -223,7 +226,7 @@ func (s *subject) judgeUnwaiting(l *linter) {
 func (l *linter) cycle(s *subject) string {
 	seen := []string{s.plan.Name}
 	at := s
-	for at.waiting {
+	for at.waiting && len(seen) <= longestRow {
 		next := l.byName[at.plan.Namespace+"/"+at.waits]
 		if len(next) == 0 {
 			return ""

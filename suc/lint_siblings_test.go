@@ -292,7 +292,9 @@ func TestSiblings(t *testing.T) {
 		"two nodes, one short name":           {edit(), `"nodes": [{"name": "s.a", "labels": {"kubernetes.io/hostname": "s.a", "node-role.kubernetes.io/control-plane": "true"}}, {"name": "s.b", "labels": {"kubernetes.io/hostname": "s.b", "node-role.kubernetes.io/control-plane": "true"}}]`, Error, "node-name"},
 		"every node excluded":                 {edit(), one(`, "plan.upgrade.cattle.io/k3s-server": "disabled"`, ""), Error, "selector-matches-nothing"},
 		"done already":                        {edit(), one(`, "plan.upgrade.cattle.io/k3s-server": "`+planHash+`"`, ""), "", ""},
-		"a window and a cordoned node":        {edit(), one("", `, "unschedulable": true`), "", ""},
+		"a node cordoned by somebody":         {edit(), one("", `, "unschedulable": true`), Warning, "cordoned-before"},
+		"cordoned, and the Plan does neither": {edit("cordon: DROP"), one("", `, "unschedulable": true`), "", ""},
+		"cordoned, and done already":          {edit(), one(`, "plan.upgrade.cattle.io/k3s-server": "`+planHash+`"`, `, "unschedulable": true`), "", ""},
 
 		// tolerations
 		"untolerated NoSchedule":   {edit(), tainted, Error, "toleration"},

@@ -2,10 +2,12 @@ package suc
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // planCase is a Plan file with the cluster it is meant for and the highest
@@ -78,6 +80,34 @@ func TestRealMistakes(t *testing.T) {
 			}
 			if !hit {
 				t.Errorf("%s: found, but for another reason than %s:\n%s", c.Fault, code, found)
+			}
+		})
+	}
+}
+
+// Sizes that nobody writes by hand must not take for ever.
+func TestLintOfHugeFilesEnds(t *testing.T) {
+	t.Parallel()
+	var row, values strings.Builder
+	for i := range 5000 {
+		text := agents(fmt.Sprintf("prepare: {image: rancher/k3s-upgrade, args: [prepare, p%d]}", i+1))
+		row.WriteString(strings.Replace(text, "name: k3s-agent,", fmt.Sprintf("name: p%d,", i), 1))
+	}
+	for i := range 50000 {
+		fmt.Fprintf(&values, "v%d,", i)
+	}
+	for name, text := range map[string]string{
+		"a row of Plans":  row.String(),
+		"a long selector": edit(fmt.Sprintf("nodeSelector: {matchExpressions: [{key: a, operator: In, values: [%s]}, {key: a, operator: NotIn, values: [%s]}]}", values.String(), values.String())),
+		"a deep document": plan("  x: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n"),
+		"a long key":      plan("  " + strings.Repeat("a", 1<<20) + ": 1\n"),
+		"many documents":  strings.Repeat("---\na: 1\n", 50000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			Lint([]File{{"huge.yaml", []byte(text)}}, LintOptions{Facts: facts(t, "")})
+			if d := time.Since(start); d > 30*time.Second {
+				t.Errorf("it took %s", d)
 			}
 		})
 	}

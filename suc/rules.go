@@ -94,6 +94,7 @@ var rules = []Rule{
 	{"plans-overlap", Warning, "two Plans take the same node", srcJob},
 	{"hostname-label", Error, "the hostname label is not the node's name, and its unfinished Job is deleted again and again", srcBatch},
 	{"node-name", Error, "the node's name does not fit into a Job's labels or makes two Jobs of one name", srcJob},
+	{"cordoned-before", Warning, "a node that somebody cordoned is uncordoned when its Job is done", "https://github.com/rancher/system-upgrade-controller/issues/341"},
 	{"toleration", Error, "the Job's Pod does not tolerate a selected node's taint and stays Pending", srcTaints},
 	{"bad-toleration", Error, "the API server refuses the toleration, and with it the Job", srcTaints},
 	{"windows-node", Warning, "a Windows node needs an image that the controller has no default for", srcUpgrade},

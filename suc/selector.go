@@ -44,7 +44,8 @@ func demands(s *metav1.LabelSelector) map[string]*demand {
 			d.in = slices.Clone(values)
 			return
 		}
-		d.in = slices.DeleteFunc(d.in, func(v string) bool { return !slices.Contains(values, v) })
+		both := set(values)
+		d.in = slices.DeleteFunc(d.in, func(v string) bool { return !both[v] })
 	}
 	if s == nil {
 		return out
@@ -77,10 +78,21 @@ func (d *demand) contradiction() string {
 		return "must exist and must not exist"
 	case d.in != nil && len(d.in) == 0:
 		return "must have several values at once"
-	case d.in != nil && !slices.ContainsFunc(d.in, func(v string) bool { return !slices.Contains(d.notIn, v) }):
-		return "must and must not have the value " + strings.Join(d.in, ", ")
+	case d.in != nil && len(d.notIn) > 0:
+		out := set(d.notIn)
+		if !slices.ContainsFunc(d.in, func(v string) bool { return !out[v] }) {
+			return "must and must not have the value " + strings.Join(d.in[:min(len(d.in), 5)], ", ")
+		}
 	}
 	return ""
+}
+
+func set(values []string) map[string]bool {
+	m := make(map[string]bool, len(values))
+	for _, v := range values {
+		m[v] = true
+	}
+	return m
 }
 
 // excludes reports whether a node with label=value cannot fulfil the demand.
