@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +64,12 @@ Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 			})
 			if err != nil {
 				return err
+			}
+			// Silence must not be taken for a verdict.
+			for _, f := range fs {
+				if !bytes.Contains(f.Data, []byte(suc.Group)) && !slices.ContainsFunc(found, func(x suc.Finding) bool { return x.File == f.Name }) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "no Plan in %s\n", f.Name)
+				}
 			}
 			if h := found.Highest(); h == suc.Error || strict && h == suc.Warning {
 				return cli.ErrNegative
