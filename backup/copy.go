@@ -122,16 +122,21 @@ func copyLive(ctx context.Context, src, dst string, mayYield bool, m *meter) (co
 		}
 		return nil
 	}
-	return copyImage(ctx, moment.db, moment.log, dst, m, stop)
+	return copyImage(ctx, moment.db, moment.log, moment.least, dst, m, stop)
 }
 
-func copyImage(ctx context.Context, db, log *os.File, dst string, m *meter, stop func() error) (c copied, err error) {
+// copyImage copies the file with its log on top, which must hold at least so
+// many committed frames.
+func copyImage(ctx context.Context, db, log *os.File, least int, dst string, m *meter, stop func() error) (c copied, err error) {
 	if err := checkHeader(db); err != nil {
 		return c, err
 	}
 	img, err := openImage(db, log)
 	if err != nil {
 		return c, err
+	}
+	if img.wal.commit < least {
+		return c, errTryAgain
 	}
 	c.PageSize, c.Pages, c.FreePages, c.JournalMode = int64(img.pageSize), int64(img.pages), int64(img.free), img.mode
 	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -171,7 +176,7 @@ func copyAtRest(ctx context.Context, src, dst string, m *meter) (c copied, err e
 			}
 			defer log.Close()
 		}
-		c, err = copyImage(ctx, db, log, dst, m, func() error { return nil })
+		c, err = copyImage(ctx, db, log, 0, dst, m, func() error { return nil })
 	}
 	if err != nil {
 		return c, err

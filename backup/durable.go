@@ -185,6 +185,16 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
+// leadsTo says whether path, followed through links, still is the open file.
+func leadsTo(path string, f *os.File) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
 // remove removes the folder with all in it; after a rename there is nothing
 // left to remove.
 func (w *workDir) remove() error {

@@ -108,6 +108,26 @@ func TestSaveOfWhatIsOdd(t *testing.T) {
 			must(t, os.Rename(s.token, filepath.Join(s.host, "secret")))
 			must(t, os.Symlink(filepath.Join(s.host, "secret"), s.token))
 		}},
+		{name: "a linked database, in use", prepare: func(t *testing.T, s *server) {
+			must(t, os.Rename(s.db, filepath.Join(s.host, "disk.db")))
+			must(t, os.Symlink(filepath.Join(s.host, "disk.db"), s.db))
+			startWriter(t, s.db).do("put /registry/configmaps/default/live in-the-log")
+		}, check: func(t *testing.T, s *server, r *backup.Result) {
+			if r.Manifest.Database.Revision != 24 {
+				t.Errorf("revision %d", r.Manifest.Database.Revision)
+			}
+		}},
+		{name: "a linked database after a power cut", prepare: func(t *testing.T, s *server) {
+			must(t, os.Rename(s.db, filepath.Join(s.host, "disk.db")))
+			must(t, os.Symlink(filepath.Join(s.host, "disk.db"), s.db))
+			w := startWriter(t, s.db)
+			w.do("put /registry/configmaps/default/live in-the-log")
+			w.kill()
+		}, check: func(t *testing.T, s *server, r *backup.Result) {
+			if r.Manifest.Database.Revision != 24 {
+				t.Errorf("revision %d", r.Manifest.Database.Revision)
+			}
+		}},
 		{name: "a database in rollback mode", prepare: func(t *testing.T, s *server) { s.exec("PRAGMA journal_mode=delete") }},
 		{name: "a database in rollback mode in use", prepare: func(t *testing.T, s *server) {
 			s.exec("PRAGMA journal_mode=delete")

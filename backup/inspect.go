@@ -37,6 +37,11 @@ func (s *saver) inspect(ctx context.Context, path string) error {
 	if s.m.TokenCheck, err = checkToken(ctx, db, s.token); err != nil {
 		return s.blame(err)
 	}
+	if s.m.TokenCheck.Opens == OpensNo {
+		if err := s.tryConfigured(ctx, db); err != nil {
+			return s.blame(err)
+		}
+	}
 	s.warn(s.m.TokenCheck.Warning)
 	if s.m.TokenCheck.Opens == OpensNoRecord {
 		s.warn("no bootstrap record: " + s.m.TokenCheck.Reason)
@@ -45,6 +50,20 @@ func (s *saver) inspect(ctx context.Context, path string) error {
 		s.warn(w)
 	}
 	return s.nameVersion(ctx, db)
+}
+
+// tryConfigured tries the token of the configuration, which k3s takes before the
+// file, and from which it writes the file when it starts.
+func (s *saver) tryConfigured(ctx context.Context, db querier) error {
+	token := s.det.host.flags["token"]
+	if token == "" || !s.det.host.belongsTo(s.det.DataDir) {
+		return nil
+	}
+	c, err := checkToken(ctx, db, []byte(token))
+	if err == nil && c.Opens == OpensYes {
+		s.m.TokenCheck.Reason = "the one in " + s.det.host.from["token"] + " opens it; k3s writes the file from that when it starts"
+	}
+	return err
 }
 
 // blame says in an error about the copy that the source is meant.

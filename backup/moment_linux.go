@@ -31,12 +31,15 @@ type moment struct {
 	db  *os.File
 	log *os.File // nil when the file has all of it
 	shm *os.File
+	// least is the committed frame up to which the log must reach.
+	least int
 }
 
 // Offsets in the -shm (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
 const (
 	shmHeader     = 48 // twice, the second copy follows the first
 	shmMaxFrame   = 16
+	shmSalt       = 32
 	shmBackfilled = 96
 	shmReadMarks  = 100
 	shmSize       = 136
@@ -95,10 +98,21 @@ func openMoment(path string) (_ *moment, err error) {
 	if string(before[:shmHeader]) != string(after[:shmHeader]) || slot > 0 && readMark(after, slot) != mark {
 		return nil, errTryAgain
 	}
+	// A k3s that was restarted a moment ago may have made the log anew, after it
+	// was opened here.
+	if !leadsTo(path, m.db) || !leadsTo(path+"-wal", m.log) || !leadsTo(path+"-shm", m.shm) {
+		return nil, errTryAgain
+	}
 	if slot == 0 {
 		m.log.Close()
 		m.log = nil
+		return m, nil
 	}
+	salt := make([]byte, 8)
+	if _, err := m.log.ReadAt(salt, walSalt); err != nil || string(salt) != string(after[shmSalt:shmSalt+8]) {
+		return nil, errors.Join(errTryAgain, err)
+	}
+	m.least = int(binary.NativeEndian.Uint32(after[shmMaxFrame:]))
 	return m, nil
 }
 

@@ -4,7 +4,10 @@ package backup
 
 import "os"
 
-type moment struct{ db, log *os.File }
+type moment struct {
+	db, log *os.File
+	least   int
+}
 
 func openMoment(string) (*moment, error)        { return nil, errNoWAL }
 func (*moment) checkpointing() bool             { return false }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -109,7 +110,7 @@ func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*Re
 	if !v.OK {
 		return nil, refuse(v)
 	}
-	r := &RestoreResult{Dir: dir, DataDir: dataDir, DryRun: opts.DryRun, Replaced: []string{}, Verified: v, Warnings: v.Warnings}
+	r := &RestoreResult{Dir: dir, DataDir: dataDir, DryRun: opts.DryRun, Replaced: []string{}, Verified: v, Warnings: slices.Clone(v.Warnings)}
 	server := filepath.Join(dataDir, "server")
 	if r.Recovery, err = recoverKilled(server, filepath.Join(server, "db"), opts.DryRun); err != nil {
 		return nil, err

@@ -107,7 +107,12 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &saver{opts: opts, det: det, token: token, start: start}
+	// SQLite keeps log and journal beside the file that a link leads to.
+	source, err := filepath.EvalSymlinks(det.Path)
+	if err != nil {
+		return nil, fail("read", det.Path, err, "")
+	}
+	s := &saver{opts: opts, det: det, source: source, token: token, start: start}
 	if err := s.checkSpace(place.parent); err != nil {
 		return nil, err
 	}
@@ -138,6 +143,7 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 type saver struct {
 	opts     Options
 	det      *Detection
+	source   string // the database file, links followed
 	token    []byte
 	start    time.Time
 	m        Manifest
@@ -148,7 +154,7 @@ type saver struct {
 // counted whole: replaying it may add as much to the database.
 func (s *saver) checkSpace(parent string) error {
 	var need int64
-	files, err := sizes(s.det.Path)
+	files, err := sizes(s.source)
 	if err != nil {
 		return err
 	}
@@ -174,7 +180,7 @@ func (s *saver) fill(ctx context.Context, dir string) error {
 	}
 	copyStart := time.Now()
 	dst := filepath.Join(dir, DatabaseName)
-	database, err := copyDatabase(ctx, s.det.Path, dst, wait, newMeter(s.opts.Progress, PhaseCopy))
+	database, err := copyDatabase(ctx, s.source, dst, wait, newMeter(s.opts.Progress, PhaseCopy))
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,19 @@ func TestTheTokenThatOpensTheDatastore(t *testing.T) {
 	}
 }
 
+func TestATokenFileThatLagsBehindTheConfiguration(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.write("var/lib/rancher/k3s/server/token", "K10"+caHash+"::server:another")
+	s.write("etc/systemd/system/k3s.service.env", "K3S_TOKEN="+password+"\n")
+	r, err := backup.Save(t.Context(), s.dataDir, backup.Options{Out: filepath.Join(t.TempDir(), "b")})
+	must(t, err)
+	if r.OK() || !strings.Contains(r.String(), "k3s.service.env opens it") {
+		t.Error(r)
+	}
+	tellsNothing(t, r, r.String())
+}
+
 func TestVerifyTriesAnotherToken(t *testing.T) {
 	t.Parallel()
 	_, dir := saved(t, backup.Options{})

@@ -21,6 +21,7 @@ type wal struct {
 
 const (
 	walHeader   = 32
+	walSalt     = 16 // eight bytes
 	frameHeader = 24
 	walMagic    = 0x377f0682 // the lowest bit is the byte order of the checksums
 	walVersion  = 3007000
@@ -56,7 +57,7 @@ func readWAL(f *os.File, pageSize int) (*wal, error) {
 	if size := int(binary.BigEndian.Uint32(head[8:])); size != pageSize {
 		return nil, fmt.Errorf("%w: the log has pages of %d bytes, the database of %d", ErrCorrupt, size, pageSize)
 	}
-	return w, w.readFrames(r, head[16:24], sum)
+	return w, w.readFrames(r, head[walSalt:walSalt+8], sum)
 }
 
 // readFrames follows the chain of salts and checksums. Frames after the last
