@@ -242,8 +242,15 @@ func TestCompare(t *testing.T) {
 			b.Lists = append(b.Lists, List{Group: "upgrade.cattle.io", Version: "v1", Resource: "*", Kind: "*", State: Failed, Reason: "the API does not answer"})
 			b.Others = slices.DeleteFunc(b.Others, func(o Object) bool { return o.Kind == "Plan" })
 		}, verdict: SameClusterWithLosses, want: []string{"unwell: API upgrade.cattle.io/v1: it does not answer any more: no endpoints"}, expected: []string{"moved: "}},
-		"a stored version gone": {change: func(a, b *Snapshot) { b.CRDs[0].Versions = []CRDVersion{{"v2", true, true}} }, verdict: SameClusterWithLosses,
-			want: []string{"stored-version-gone: CustomResourceDefinition plans.upgrade.cattle.io, stored version v1 -> none: objects may be stored in it",
+		"a stored version gone, its objects readable": {change: func(a, b *Snapshot) { b.CRDs[0].Versions = []CRDVersion{{"v2", true, true}} }, verdict: SameCluster,
+			want: []string{"stored-version-gone: CustomResourceDefinition plans.upgrade.cattle.io, stored version v1 -> none: all objects that are there can be read",
+				"changed: CustomResourceDefinition plans.upgrade.cattle.io, served versions v1 -> v2"}, expected: []string{"moved: "}},
+		"a stored version gone with its objects": {change: func(a, b *Snapshot) {
+			b.CRDs[0].Versions = []CRDVersion{{"v2", true, true}}
+			l, _ := b.List("upgrade.cattle.io", "plans")
+			l.State, l.Reason = Failed, "request to convert CR from an invalid group/version"
+		}, verdict: SameClusterWithLosses,
+			want: []string{"stored-version-gone: CustomResourceDefinition plans.upgrade.cattle.io, stored version v1 -> none: its objects cannot be listed",
 				"changed: CustomResourceDefinition plans.upgrade.cattle.io, served versions v1 -> v2"}, expected: []string{"moved: "}},
 		"a Helm release's old revision": {change: func(a, b *Snapshot) {
 			rev := func(n string) Data {

@@ -44,7 +44,8 @@ const (
 	CameBack What = "came-back"
 	// Gone: an API version is served no more.
 	Gone What = "api-gone"
-	// Unreadable: a version in which a CRD's objects are stored is gone.
+	// Unreadable: a version in which a CRD's objects were stored is gone; a
+	// loss unless they were seen to be readable all the same.
 	Unreadable What = "stored-version-gone"
 	// Restored: the datastore's revision went back.
 	Restored What = "restored"

@@ -192,11 +192,16 @@ func (w *world) compareCRDs(x, y *CRD, a, b item) {
 			continue
 		}
 		d := differs(Unreadable, b.Object)
-		d.Field, d.Before, d.After = "stored version", v, ""
-		d.Loss = slices.Contains(y.StoredVersions, v)
-		d.Detail = "objects stored in it were moved to another version before"
-		if d.Loss {
-			d.Detail = "objects may be stored in it, and the CRD has it no more"
+		d.Field, d.Before = "stored version", v
+		// The API server fails to list a kind of which it cannot read an object.
+		l, ok := w.after.List(y.ResourceGroup, y.Resource)
+		switch {
+		case ok && l.State == Captured && len(l.Namespaces) == 0:
+			d.Detail = "all objects that are there can be read"
+		case ok && l.State == Failed:
+			d.Loss, d.Detail = true, "its objects cannot be listed: "+l.Reason
+		default:
+			d.Loss, d.Detail = true, "whether its objects can still be read was not captured"
 		}
 		w.add(d, a, b)
 	}

@@ -34,8 +34,8 @@ func apiusageCommand() *cobra.Command {
 		Short: "Name the deprecated APIs that clients still call",
 		Long: `apiusage reads apiserver_requested_deprecated_apis from the API server's /metrics
 (or from saved ones) and prints its lines as they are, then removed_by_target=N: how
-many of them the target minor serves no more. -o table says what to use instead, since
-when the server counts, and who can be asked.
+many of them the target minor serves no more; since when the server counts goes to
+stderr. -o table says besides what to use instead and who can be asked.
 
 Each server of a cluster counts for itself, from its own last start: name the others
 with --also to hear all. --objects looks besides for objects in the cluster that are
@@ -75,6 +75,12 @@ Exit codes: 0 nothing is removed; 1 something is; 2 it failed.`,
 			err = output.Print(cmd.OutOrStdout(), answer, func(w io.Writer) error { return answer.write(w, output.String()) })
 			if err != nil {
 				return err
+			}
+			if output.String() == "text" {
+				// A zero from a server that has just started means little.
+				for _, s := range answer.Usage.Servers {
+					fmt.Fprintln(cmd.ErrOrStderr(), s.Memory(time.Now()))
+				}
 			}
 			if answer.Removed > 0 || answer.Found.Any() {
 				return cli.ErrNegative
