@@ -29,6 +29,15 @@ type budget struct {
 	unknownScale int
 	open         string
 	stale        bool
+	// unsynced: written by hand, not read from a cluster, which would have given
+	// it a generation. The arithmetic stands in for the status.
+	unsynced bool
+}
+
+func unsynced(pdb *policyv1.PodDisruptionBudget) bool {
+	s := pdb.Status
+	return pdb.Generation == 0 && s.ObservedGeneration == 0 && len(s.Conditions) == 0 && len(s.DisruptedPods) == 0 &&
+		s.DisruptionsAllowed == 0 && s.CurrentHealthy == 0 && s.DesiredHealthy == 0 && s.ExpectedPods == 0
 }
 
 func (b *budget) name() string { return b.pdb.Namespace + "/" + b.pdb.Name }
@@ -51,7 +60,8 @@ func (m *model) indexBudgets() {
 			continue // matches nothing, as in the eviction API
 		}
 		b := &budget{pdb: pdb, selector: selector, pods: m.matching(pdb.Namespace, selector), disrupted: map[string]bool{},
-			stale: pdb.Status.ObservedGeneration < pdb.Generation}
+			unsynced: unsynced(pdb)}
+		b.stale = !b.unsynced && pdb.Status.ObservedGeneration < pdb.Generation
 		for name, at := range pdb.Status.DisruptedPods {
 			if m.world.Taken.Sub(at.Time) < disruptedFor {
 				b.disrupted[name] = true
@@ -112,8 +122,8 @@ func (m *model) learnScale(b *budget) {
 		return
 	}
 	switch {
-	case b.stale:
-		b.open = fmt.Sprintf("budget %s counts Pods of a controller whose scale is not to be read from here, and its status is behind its spec", b.name())
+	case b.stale || b.unsynced:
+		b.open = fmt.Sprintf("budget %s counts Pods of a controller whose scale is not to be read from here, and its status does not tell", b.name())
 	default:
 		b.unknownScale = max(0, int(b.pdb.Status.ExpectedPods)-known)
 	}

@@ -173,9 +173,20 @@ func TestWhatDecidesAForecast(t *testing.T) {
 			w.Budgets[0].Status.DisruptionsAllowed = 0
 			w.Budgets[0].Status.CurrentHealthy = 1
 		}}},
-		"a timeout that is too short": {Options{Timeout: time.Second, RetryDelay: time.Minute}, VerdictUndecided, []func(*World){second()}},
-		"budgets of other namespaces": {minute, VerdictDrains, []func(*World){func(w *World) { w.Budgets[0].Namespace = "elsewhere" }}},
-		"budgets are not asked":       {Options{DisableEviction: true, Timeout: time.Minute}, VerdictDrains, nil},
+		"a timeout that is too short":        {Options{Timeout: time.Second, RetryDelay: time.Minute}, VerdictUndecided, []func(*World){second()}},
+		"budgets of other namespaces":        {minute, VerdictDrains, []func(*World){func(w *World) { w.Budgets[0].Namespace = "elsewhere" }}},
+		"a budget without a status, no room": {minute, VerdictBlocked, []func(*World){func(w *World) { w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{} }}},
+		"a budget without a status, and room": {minute, VerdictDrains, []func(*World){second(), func(w *World) {
+			w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{}
+		}}},
+		"a budget that no controller has seen": {minute, VerdictUndecided, []func(*World){second(), func(w *World) {
+			w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{}
+			w.Budgets[0].Generation = 1
+		}}},
+		"the namespace is being deleted": {minute, VerdictDrains, []func(*World){func(w *World) {
+			w.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop", DeletionTimestamp: &metav1.Time{Time: w.Taken}}}}
+		}}},
+		"budgets are not asked": {Options{DisableEviction: true, Timeout: time.Minute}, VerdictDrains, nil},
 	} {
 		f, err := twoReplicas(c.edit...).Forecast("a", c.opts)
 		if err != nil {

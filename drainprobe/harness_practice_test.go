@@ -36,6 +36,7 @@ var (
 	parallel  = flag.Int("cells", 6, "how many small clusters run at once")
 	seedCount = flag.Int("seeds", envInt("DRAINPROBE_SEEDS", 20), "how many random clusters; also DRAINPROBE_SEEDS")
 	firstSeed = flag.Int("seed", 1, "the first random cluster")
+	release   = flag.String("kubernetes", practice.From, "version of the practice cluster")
 	everyCase = flag.Bool("every", os.Getenv("DRAINPROBE_ALL") != "", "every recorded scenario; also DRAINPROBE_ALL=1")
 )
 
@@ -54,7 +55,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	c := practice.Start(t, practice.Options{NoNodes: true})
+	c := practice.Start(t, practice.Options{NoNodes: true, Version: *release})
 	cfg := rest.CopyConfig(c.Config())
 	cfg.QPS, cfg.Burst = 500, 1000
 	client, err := kubernetes.NewForConfig(cfg)

@@ -19,6 +19,9 @@ func (r *simulation) react(id, ownerID int) {
 	o := r.m.owners[ownerID]
 	n := r.activeOf(ownerID) - 1
 	r.active[ownerID] = n
+	if r.m.vanishing(r.pod(id).obj.Namespace) {
+		return
+	}
 	switch o.kind {
 	case ownerReplica:
 		if n < o.replicas {

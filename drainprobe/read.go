@@ -50,7 +50,9 @@ func ReadWorld(r io.Reader) (*World, error) {
 	if len(w.Nodes)+len(w.Pods) == 0 {
 		return nil, fmt.Errorf("no nodes and no pods in it: expected a v1 List as `kubectl get nodes,namespaces,pods,pdb,deployments,replicasets,statefulsets,daemonsets,jobs,pv,pvc,storageclasses -A -o json` writes")
 	}
-	w.Taken = newest(data)
+	if w.Taken = newest(data); w.Taken.IsZero() {
+		w.Taken = time.Now()
+	}
 	// A file does not say when it was written. Pods with a grace of a few
 	// seconds are taken to be past it.
 	for _, p := range w.Pods {

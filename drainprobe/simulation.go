@@ -119,7 +119,7 @@ func (m *model) start(v variant) *simulation {
 	}
 	for i, b := range m.budgets {
 		r.balances[i] = recorded(b.pdb)
-		if v.recomputed {
+		if v.recomputed || b.unsynced {
 			r.balances[i] = r.balance(i)
 		}
 	}
@@ -207,7 +207,7 @@ func (r *simulation) drain() outcome {
 // for good, kubectl does not ask again. Without: refused this time.
 func (r *simulation) evict(id int) *leftPod {
 	p := r.pod(id)
-	if !r.m.opts.DisableEviction && !ignoresBudgets(p.obj.Status.Phase, p.terminating) {
+	if !r.m.opts.DisableEviction && !ignoresBudgets(p.obj.Status.Phase, p.terminating) && !r.m.vanishing(p.obj.Namespace) {
 		covering := r.covering(p)
 		if len(covering) > 1 {
 			return &leftPod{id: id, budget: covering[0], after: r.balances[covering[0]], why: "two budgets cover it (" + r.m.budgets[covering[0]].name() + ", " +
@@ -241,6 +241,13 @@ func (r *simulation) evict(id int) *leftPod {
 	}
 	r.end(id, r.m.ending(id))
 	return nil
+}
+
+// vanishing: the namespace is being deleted. Its Pods go whatever budgets say,
+// and nothing new can be made in it.
+func (m *model) vanishing(namespace string) bool {
+	ns := m.namespaces[namespace]
+	return ns != nil && ns.DeletionTimestamp != nil
 }
 
 func (r *simulation) covering(p *modelPod) []int {
