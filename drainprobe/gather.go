@@ -2,22 +2,17 @@ package drainprobe
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 )
-
-// pageSize is how many objects one list request brings.
-const pageSize = 500
 
 // fewNamespaces is up to how many namespaces are read one by one; more are
 // read in one list over all.
@@ -107,69 +102,6 @@ type gatherer struct {
 	client kubernetes.Interface
 	w      *World
 }
-
-// must turns a refusal into the permission that is missing.
-func must(err error, resource, namespace string) error {
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsForbidden(err):
-		return &AccessError{Verb: "list", Resource: resource, Namespace: namespace, Err: err}
-	}
-	return fmt.Errorf("list %s: %w", resource, err)
-}
-
-// may notes what cannot be read as a gap, and fails for other reasons.
-func (g *gatherer) may(err error, resource string) error {
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		if _, known := g.w.gap(resource); !known {
-			g.w.Gaps = append(g.w.Gaps, Gap{Resource: resource, Reason: "no permission to list " + resource})
-		}
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("list %s: %w", resource, err)
-	}
-	return nil
-}
-
-// readAll reads a list page by page. thin makes of each object what is kept.
-func readAll[T any](opts metav1.ListOptions, page func(metav1.ListOptions) (items []T, next string, err error), thin func(*T) *T) ([]*T, error) {
-	var out []*T
-	opts.Limit = pageSize
-	for {
-		items, next, err := page(opts)
-		if apierrors.IsResourceExpired(err) && opts.Continue != "" {
-			// The list outlived the server's history: read it in one go.
-			out, opts.Continue, opts.Limit = nil, "", 0
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range items {
-			out = append(out, thin(&items[i]))
-		}
-		if opts.Continue = next; next == "" {
-			return out, nil
-		}
-	}
-}
-
-// readOnce reads a list in one request, however long it is.
-func readOnce[T any](opts metav1.ListOptions, page func(metav1.ListOptions) ([]T, string, error), thin func(*T) *T) ([]*T, error) {
-	items, _, err := page(opts)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*T, len(items))
-	for i := range items {
-		out[i] = thin(&items[i])
-	}
-	return out, nil
-}
-
-func whole[T any](o *T) *T { return o }
 
 func (g *gatherer) nodes() (err error) {
 	g.w.Nodes, err = readAll(metav1.ListOptions{}, func(o metav1.ListOptions) ([]corev1.Node, string, error) {
@@ -419,19 +351,6 @@ func (g *gatherer) owners(scope []string) error {
 	return nil
 }
 
-func readInto[T any](list *[]*T, page func(metav1.ListOptions) ([]T, string, error)) error {
-	more, err := readAll(metav1.ListOptions{}, page, whole)
-	*list = append(*list, more...)
-	return err
-}
-
-func pointers[T any](list []*T, items []T) []*T {
-	for i := range items {
-		list = append(list, &items[i])
-	}
-	return list
-}
-
 func (g *gatherer) webhooks() {
 	if l, err := g.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(g.ctx, metav1.ListOptions{}); err == nil {
 		g.w.ValidatingWebhooks = pointers(g.w.ValidatingWebhooks, l.Items)
@@ -447,56 +366,3 @@ func (g *gatherer) webhooks() {
 
 // webhookGap is the resource of the gap that webhooks leave.
 const webhookGap = "validatingwebhookconfigurations"
-
-// trimmer drops from Pods what a forecast does not look at, and lets Pods of
-// one template share the rest.
-type trimmer map[string]*corev1.Pod
-
-func (t trimmer) trim(p *corev1.Pod) *corev1.Pod {
-	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: p.Name, Namespace: p.Namespace, UID: p.UID, Labels: p.Labels, OwnerReferences: p.OwnerReferences,
-		DeletionTimestamp: p.DeletionTimestamp, Finalizers: p.Finalizers, CreationTimestamp: p.CreationTimestamp}}
-	if v, ok := p.Annotations[corev1.MirrorPodAnnotationKey]; ok {
-		out.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: v}
-	}
-	out.Status.Phase = p.Status.Phase
-	for _, c := range p.Status.Conditions {
-		switch c.Type {
-		case corev1.PodReady, corev1.PodScheduled, corev1.PodResizeInProgress, corev1.PodResizePending:
-			out.Status.Conditions = append(out.Status.Conditions, c)
-		}
-	}
-	if resizing(p) {
-		out.Status.ContainerStatuses, out.Status.InitContainerStatuses = p.Status.ContainerStatuses, p.Status.InitContainerStatuses
-	}
-	key := revisionKey(p)
-	if twin := t[key]; key != "" && twin != nil && !resizing(p) && !slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil
-	}) {
-		out.Spec = twin.Spec
-		out.Spec.NodeName = p.Spec.NodeName
-		return out
-	}
-	out.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, NodeSelector: p.Spec.NodeSelector, Affinity: p.Spec.Affinity,
-		Tolerations: p.Spec.Tolerations, TopologySpreadConstraints: p.Spec.TopologySpreadConstraints,
-		Priority: p.Spec.Priority, PreemptionPolicy: p.Spec.PreemptionPolicy, SchedulerName: p.Spec.SchedulerName,
-		TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds, Overhead: p.Spec.Overhead,
-		ResourceClaims: p.Spec.ResourceClaims, Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork}
-	thin := func(list []corev1.Container) []corev1.Container {
-		var cs []corev1.Container
-		for i := range list {
-			cs = append(cs, corev1.Container{Name: list[i].Name, Resources: list[i].Resources, Ports: list[i].Ports, RestartPolicy: list[i].RestartPolicy})
-		}
-		return cs
-	}
-	out.Spec.Containers, out.Spec.InitContainers = thin(p.Spec.Containers), thin(p.Spec.InitContainers)
-	for _, v := range p.Spec.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			out.Spec.Volumes = append(out.Spec.Volumes, v)
-		}
-	}
-	if key != "" {
-		t[key] = out
-	}
-	return out
-}
