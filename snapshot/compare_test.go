@@ -305,3 +305,22 @@ func TestWithoutASnapshotThereIsNoVerdict(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOrderOfASnapshotDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	a, b := large(2000, v34, noon), large(2000, v35, noon.Add(time.Hour))
+	workload(b, "web").UID = "uid-new"
+	b.Others = b.Others[5:]
+	want := Compare(a, b, CompareOptions{})
+	slices.Reverse(b.Others)
+	slices.Reverse(b.Workloads)
+	slices.Reverse(b.Data)
+	slices.Reverse(b.Pods)
+	got := Compare(a, b, CompareOptions{})
+	if want.String() != got.String() || want.Counts.Losses != 6 {
+		t.Errorf("sorted: %s\nreversed: %s", want, got)
+	}
+	if b.Workloads[0].Name == "coredns" {
+		t.Error("the snapshot was put into another order")
+	}
+}

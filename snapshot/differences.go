@@ -9,19 +9,21 @@ import (
 // objects compares every object of the two sides.
 func (w *world) objects() {
 	gone := w.noMoreServed()
-	w.before.each(func(o *Object, body any) {
-		if !w.keep(o) {
-			return
-		}
-		a := item{o, body}
-		b, ok := w.b[keyOf(o)]
+	for a, b := range pairs(w.a, w.b) {
 		switch {
-		case !ok:
-			d := differs(Missing, o)
-			if d.Loss = true; gone[[2]string{o.Group, o.Kind}] {
-				d.Detail = "the cluster serves no " + o.Kind + " any more"
+		case b.Object == nil:
+			d := differs(Missing, a.Object)
+			if d.Loss = true; gone[[2]string{a.Group, a.Kind}] {
+				d.Detail = "the cluster serves no " + a.Kind + " any more"
 			}
-			w.add(d, a, item{})
+			w.add(d, a, b)
+		case a.Object == nil:
+			d := differs(Added, b.Object)
+			if packaged(b) {
+				d.What, d.Loss = CameBack, true
+				d.Detail = "the setting that kept it out is lost, as when the installer is run again without its --disable flags"
+			}
+			w.add(d, a, b)
 		case a.UID != b.UID:
 			d := differs(Recreated, b.Object)
 			d.Field, d.Before, d.After, d.Loss = "UID", a.UID, b.UID, true
@@ -30,19 +32,7 @@ func (w *world) objects() {
 			w.same++
 			w.compare(a, b)
 		}
-	})
-	w.after.each(func(o *Object, body any) {
-		if _, ok := w.a[keyOf(o)]; ok || !w.keep(o) {
-			return
-		}
-		b := item{o, body}
-		d := differs(Added, o)
-		if packaged(b) {
-			d.What, d.Loss = CameBack, true
-			d.Detail = "the setting that kept it out is lost, as when the installer is run again without its --disable flags"
-		}
-		w.add(d, item{}, b)
-	})
+	}
 }
 
 func differs(what What, o *Object) Difference {

@@ -113,14 +113,12 @@ var explanations = []explanation{
 			if d.What != Added || !(d.Kind == "ServiceAccount" && d.Name == "default" || d.Kind == "ConfigMap" && d.Name == "kube-root-ca.crt") {
 				return false
 			}
-			_, old := w.a[key{"", "Namespace", "", b.Namespace}]
-			return !old
+			return !w.a.has(key{"", "Namespace", "", b.Namespace})
 		}},
 	{"a password for a new node", "https://docs.k3s.io/architecture#how-agent-node-registration-works",
 		func(w *world, d Difference, _, b item) bool {
 			node, ok := strings.CutSuffix(d.Name, ".node-password.k3s")
-			_, old := w.a[key{"", "Node", "", node}]
-			return ok && d.What == Added && d.Kind == "Secret" && d.Namespace == "kube-system" && !old
+			return ok && d.What == Added && d.Kind == "Secret" && d.Namespace == "kube-system" && !w.a.has(key{"", "Node", "", node})
 		}},
 	{"ServiceLB makes one for each Service of type LoadBalancer", "https://docs.k3s.io/networking/networking-services#service-load-balancer",
 		func(w *world, d Difference, _, _ item) bool {

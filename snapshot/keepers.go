@@ -54,9 +54,7 @@ func (w *world) cameWith(b item) bool {
 	if !ok {
 		return false
 	}
-	_, had := w.a[k]
-	_, has := w.b[k]
-	return has && !had
+	return w.b.has(k) && !w.a.has(k)
 }
 
 // wentWith: what kept it is gone, and listed as missing itself.
@@ -65,9 +63,7 @@ func (w *world) wentWith(a item) bool {
 	if !ok || !replaceable(a.Object) && a.Kind != "Deployment" && a.Kind != "DaemonSet" && a.Kind != "HelmChart" {
 		return false
 	}
-	_, had := w.a[k]
-	_, has := w.b[k]
-	return had && !has
+	return w.a.has(k) && !w.b.has(k)
 }
 
 // fromServer: it comes out of the server's own manifests, at the end of the
@@ -81,9 +77,9 @@ func (w *world) fromServer(o *Object) bool {
 		if !ok {
 			return false
 		}
-		next, ok := w.b[k]
+		next, ok := w.b.find(k)
 		if !ok {
-			next, ok = w.a[k]
+			next, ok = w.a.find(k)
 		}
 		if !ok {
 			return k.kind == "Addon" && (packagedAddons[k.name] || strings.HasPrefix(k.name, "rke2-"))
@@ -114,8 +110,8 @@ func (w *world) ownerStays(a, b item) bool {
 	if !ok || k.kind == "Addon" {
 		return false // k3s applies an Addon's manifest only when that changes
 	}
-	was, had := w.a[k]
-	is, has := w.b[k]
+	was, had := w.a.find(k)
+	is, has := w.b.find(k)
 	return had && has && was.UID == is.UID
 }
 

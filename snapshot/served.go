@@ -54,7 +54,7 @@ func (w *world) apis() {
 			if served[gr] || kinds[gr] == "" {
 				continue
 			}
-			for _, it := range w.a {
+			for it := range w.a.all() {
 				if it.Group == gr.Group && it.Kind == kinds[gr] {
 					lost = append(lost, it.Kind+" "+path(it.Object))
 				}
@@ -80,7 +80,7 @@ func (w *world) apis() {
 // they are read in, by that version.
 func (w *world) users() map[string][]string {
 	out := map[string][]string{}
-	for _, it := range w.a {
+	for it := range w.a.all() {
 		for _, v := range it.WrittenAs {
 			out[v] = append(out[v], it.Kind+" "+path(it.Object))
 		}

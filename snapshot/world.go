@@ -10,24 +10,13 @@ import (
 	"github.com/k3sladder/k3sladder/skew"
 )
 
-// key names an object on either side.
-type key struct{ group, kind, namespace, name string }
-
-func keyOf(o *Object) key { return key{o.Group, o.Kind, o.Namespace, o.Name} }
-
-// item is an object with the rest of what is known about it.
-type item struct {
-	*Object
-	body any
-}
-
 // world is what the comparison works on.
 type world struct {
 	before, after *Snapshot
 	kinds         map[string]bool
 	namespaces    map[string]bool
 
-	a, b map[key]item // before, after
+	a, b index // before, after
 	// keep: judged, and captured on both sides.
 	keep   func(*Object) bool
 	uids   [2]map[string]bool // of objects and Pods before and after, once they are asked for
@@ -113,15 +102,7 @@ func (w *world) match() {
 		return !drop[k] && !drop[[2]string{o.Group, "*"}] && w.judged(o.Group, o.Kind, resources[k]) &&
 			(o.Namespace == "" || len(w.namespaces) == 0 || w.namespaces[o.Namespace])
 	}
-	for i, into := range []*map[key]item{&w.a, &w.b} {
-		s := []*Snapshot{w.before, w.after}[i]
-		*into = make(map[key]item, s.Objects()-len(s.Pods))
-		s.each(func(o *Object, body any) {
-			if w.keep(o) {
-				(*into)[keyOf(o)] = item{o, body}
-			}
-		})
-	}
+	w.a, w.b = w.before.index(w.keep), w.after.index(w.keep)
 }
 
 // had and has: an object or a Pod of this UID was there before, is there after.
@@ -131,56 +112,15 @@ func (w *world) has(uid string) bool { return w.known(1, w.after)[uid] }
 func (w *world) known(side int, s *Snapshot) map[string]bool {
 	if w.uids[side] == nil {
 		m := make(map[string]bool, s.Objects())
-		s.each(func(o *Object, _ any) { m[o.UID] = true })
+		for it := range s.index(nil).all() {
+			m[it.UID] = true
+		}
 		for i := range s.Pods {
 			m[s.Pods[i].UID] = true
 		}
 		w.uids[side] = m
 	}
 	return w.uids[side]
-}
-
-// each visits every object that has a name of its own, with its whole record.
-func (s *Snapshot) each(add func(o *Object, body any)) {
-	for i := range s.Nodes {
-		add(&s.Nodes[i].Object, &s.Nodes[i])
-	}
-	for i := range s.Workloads {
-		add(&s.Workloads[i].Object, &s.Workloads[i])
-	}
-	for i := range s.Claims {
-		add(&s.Claims[i].Object, &s.Claims[i])
-	}
-	for i := range s.Volumes {
-		add(&s.Volumes[i].Object, &s.Volumes[i])
-	}
-	for i := range s.Services {
-		add(&s.Services[i].Object, &s.Services[i])
-	}
-	for i := range s.Ingresses {
-		add(&s.Ingresses[i].Object, &s.Ingresses[i])
-	}
-	for i := range s.Data {
-		add(&s.Data[i].Object, &s.Data[i])
-	}
-	for i := range s.CRDs {
-		add(&s.CRDs[i].Object, &s.CRDs[i])
-	}
-	for i := range s.HelmCharts {
-		add(&s.HelmCharts[i].Object, &s.HelmCharts[i])
-	}
-	for i := range s.Addons {
-		add(&s.Addons[i].Object, &s.Addons[i])
-	}
-	for i := range s.Autoscalers {
-		add(&s.Autoscalers[i].Object, &s.Autoscalers[i])
-	}
-	for i := range s.Webhooks {
-		add(&s.Webhooks[i].Object, &s.Webhooks[i])
-	}
-	for i := range s.Others {
-		add(&s.Others[i], &s.Others[i])
-	}
 }
 
 // gaps are the lists that a side lacks: the reasons for which nobody can say
