@@ -209,6 +209,11 @@ func (w *watchState) follow(s *seen, n *corev1.Node) {
 	marked := s.plan.Status.LatestHash != "" && n.Labels[LabelPlanPrefix+s.plan.Name] == s.plan.Status.LatestHash
 	complete := condition(s.plan, ConditionComplete)
 	over := complete.Status == corev1.ConditionTrue || complete.Reason == "JobFailed"
+	// The controller uncordons the node a moment after the Job's end.
+	held := ended && n.Spec.Unschedulable && !w.cordoned[n.Name]
+	if !w.holds("held "+n.Name, held, w.opts.Settle) && held {
+		ended = false
+	}
 	switch {
 	case moved(s.plan, n) && (ended || failed != "" || marked || job == nil && over):
 		// The Job has ended one way or the other; while it runs, it can still

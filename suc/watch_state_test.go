@@ -176,6 +176,17 @@ func TestWatchBelievesTheKubelet(t *testing.T) {
 		newPlay(t, "srv-1").ready().job("srv-1").moves("srv-1").wait(time.Hour).
 			want("", "", "validated", "resolved", "job-started srv-1")
 	})
+	t.Run("the controller has not uncordoned the node yet", func(t *testing.T) {
+		p := newPlay(t, "srv-1").look().ready().job("srv-1").container("srv-1", "cordon", 0).moves("srv-1")
+		p.jobs[0] = p.jobs[0].DeepCopy()
+		p.jobs[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True"}}
+		p.look().want("", "", "validated", "resolved", "job-started srv-1", "cordoned srv-1")
+		p.node("srv-1").Spec.Unschedulable = false
+		p.look().want(Done, "", "validated", "resolved", "job-started srv-1", "cordoned srv-1", "node-done srv-1", "complete")
+		if len(p.result.LeftCordoned) > 0 {
+			t.Errorf("%+v", p.result)
+		}
+	})
 	t.Run("the node has the version and is not Ready", func(t *testing.T) {
 		p := newPlay(t, "srv-1").ready().job("srv-1").container("srv-1", "upgrade", 0).jobEnds("srv-1", batchv1.JobComplete)
 		p.node("srv-1").Status.Conditions[0].Status = corev1.ConditionFalse
