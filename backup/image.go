@@ -74,8 +74,8 @@ func (img *image) size() int64 { return int64(img.pages) * int64(img.pageSize) }
 
 // page reads one page; one that neither the log nor the file has is damage.
 func (img *image) page(number uint32, to []byte) error {
-	if img.wal.has(number) {
-		return img.wal.read(number, to)
+	if frame, ok := img.wal.find(number); ok {
+		return img.wal.read(frame, to)
 	}
 	_, err := img.f.ReadAt(to, int64(number-1)*int64(img.pageSize))
 	if errors.Is(err, io.EOF) {
@@ -92,8 +92,8 @@ func (img *image) read(number uint32, to []byte) error {
 	}
 	for at := 0; at < len(to); at += img.pageSize {
 		page := number + uint32(at/img.pageSize)
-		if img.wal.has(page) {
-			if err := img.wal.read(page, to[at:at+img.pageSize]); err != nil {
+		if frame, ok := img.wal.find(page); ok {
+			if err := img.wal.read(frame, to[at:at+img.pageSize]); err != nil {
 				return fmt.Errorf("read page %d from the log: %w", page, err)
 			}
 		} else if at+img.pageSize > n {

@@ -1,11 +1,13 @@
 package backup
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // wal is the part of a write-ahead log that holds committed pages. The format,
@@ -14,10 +16,14 @@ import (
 type wal struct {
 	f        *os.File
 	pageSize int
-	frames   []uint32 // by page number: its newest committed frame, from 1, or 0
-	commit   int      // the last commit frame; 0 when there is none
-	pages    uint32   // size of the database after that commit, in pages
+	newest   []frame // the newest committed one of each page, by page
+	commit   int     // the last commit frame; 0 when there is none
+	pages    uint32  // size of the database after that commit, in pages
 }
+
+// frame says where a log has a version of a page. Eight bytes for each are all
+// the memory that a log costs.
+type frame struct{ page, number uint32 }
 
 const (
 	walHeader   = 32
@@ -57,7 +63,11 @@ func readWAL(f *os.File, pageSize int) (*wal, error) {
 	if size := int(binary.BigEndian.Uint32(head[8:])); size != pageSize {
 		return nil, fmt.Errorf("%w: the log has pages of %d bytes, the database of %d", ErrCorrupt, size, pageSize)
 	}
-	return w, w.readFrames(r, head[walSalt:walSalt+8], sum)
+	if err := w.readFrames(r, head[walSalt:walSalt+8], sum); err != nil {
+		return nil, err
+	}
+	w.sort()
+	return w, nil
 }
 
 // readFrames follows the chain of salts and checksums. Frames after the last
@@ -66,9 +76,9 @@ func (w *wal) readFrames(r io.Reader, salt []byte, sum checksum) error {
 	const buffered = 64
 	size := frameHeader + w.pageSize
 	buf := make([]byte, buffered*size)
-	type change struct{ page, frame uint32 }
-	var pending []change // of the transaction whose commit has not come yet
-	for frame := uint32(1); ; {
+	committed := 0 // frames of transactions whose commit was read
+	defer func() { w.newest = w.newest[:committed] }()
+	for at := uint32(1); ; {
 		n, err := io.ReadFull(r, buf)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
@@ -84,15 +94,12 @@ func (w *wal) readFrames(r io.Reader, salt []byte, sum checksum) error {
 			if !sum.is(head[16:24]) || number == 0 {
 				return nil
 			}
-			pending = append(pending, change{number, frame})
+			w.newest = append(w.newest, frame{number, at})
 			if pages := binary.BigEndian.Uint32(head[4:]); pages != 0 {
-				for _, c := range pending {
-					w.set(c.page, c.frame)
-				}
-				pending = pending[:0]
-				w.commit, w.pages = int(frame), pages
+				committed = len(w.newest)
+				w.commit, w.pages = int(at), pages
 			}
-			frame++
+			at++
 		}
 		if n < len(buf) {
 			return nil
@@ -100,19 +107,27 @@ func (w *wal) readFrames(r io.Reader, salt []byte, sum checksum) error {
 	}
 }
 
-func (w *wal) set(page, frame uint32) {
-	if need := int(page) + 1; need > len(w.frames) {
-		w.frames = append(w.frames, make([]uint32, max(need-len(w.frames), len(w.frames)/4+1024))...)
-	}
-	w.frames[page] = frame
+// sort brings the committed frames in order and drops all but the last of each
+// page.
+func (w *wal) sort() {
+	slices.SortFunc(w.newest, func(a, b frame) int {
+		return cmp.Or(cmp.Compare(a.page, b.page), cmp.Compare(b.number, a.number))
+	})
+	w.newest = slices.CompactFunc(w.newest, func(a, b frame) bool { return a.page == b.page })
 }
 
-// has says whether the log has the newest version of a page.
-func (w *wal) has(page uint32) bool { return int(page) < len(w.frames) && w.frames[page] != 0 }
+// find gives the newest committed frame of a page, if the log has one.
+func (w *wal) find(page uint32) (number uint32, ok bool) {
+	i, ok := slices.BinarySearchFunc(w.newest, page, func(f frame, page uint32) int { return cmp.Compare(f.page, page) })
+	if !ok {
+		return 0, false
+	}
+	return w.newest[i].number, true
+}
 
-// read reads a page that the log has.
-func (w *wal) read(page uint32, to []byte) error {
-	at := int64(walHeader) + int64(w.frames[page]-1)*int64(frameHeader+w.pageSize) + frameHeader
+// read reads the page of a frame.
+func (w *wal) read(number uint32, to []byte) error {
+	at := int64(walHeader) + int64(number-1)*int64(frameHeader+w.pageSize) + frameHeader
 	_, err := w.f.ReadAt(to, at)
 	return err
 }
