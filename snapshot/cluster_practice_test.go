@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,6 +120,31 @@ func TestClusterOverItsLife(t *testing.T) {
 		}
 		if up, err := after.Deployed("traefik"); up || err != nil {
 			t.Errorf("traefik deployed: %v, %v", up, err)
+		}
+	})
+
+	t.Run("a Pod that its Deployment replaces is no difference", func(t *testing.T) {
+		was := capture(t, c.Config(), snapshot.Options{})
+		var gone string
+		for _, p := range was.Pods {
+			if p.Owner.Name == "other" {
+				gone = p.Name
+			}
+		}
+		if err := c.Client().CoreV1().Pods("upg").Delete(ctx, gone, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err := c.Client().CoreV1().Pods("upg").Get(ctx, gone, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready(t, c.Client(), "upg", "other", 1)
+		got := snapshot.Compare(was, capture(t, c.Config(), snapshot.Options{}), snapshot.CompareOptions{})
+		if !got.Same() || got.Counts.PodsKept != 2 || got.Counts.PodsNew != 1 || got.Counts.Restarts != 0 {
+			t.Errorf("got %s", got)
 		}
 	})
 
