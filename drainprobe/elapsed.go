@@ -12,6 +12,8 @@ type elapsed struct {
 	// unready Pods went under a budget: if one changes at that moment, the API
 	// server asks to come back after 10 s.
 	unready bool
+	// lingering is a Job whose evicted Pods may stay for its back-off.
+	lingering string
 }
 
 func (e *elapsed) ending(x ending) {
@@ -25,6 +27,7 @@ func (e *elapsed) round(r *simulation, accepted, left int) {
 		return
 	}
 	e.rounds++
+	r.jobsLinger()
 	if left == 0 {
 		e.least, e.likely, e.most = e.least+e.endLeast, e.likely+e.endLikely, e.most+e.endMost
 	} else {

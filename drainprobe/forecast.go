@@ -206,6 +206,9 @@ func (j *judgement) checkTime(runs []outcome) {
 	case likely > limit:
 		j.verdict = VerdictUndecided
 		j.reasons = []string{fmt.Sprintf("it takes about %v, the timeout is %v", likely.Round(time.Second), limit)}
+		if job := runs[0].run.elapsed.lingering; job != "" {
+			j.reasons = append(j.reasons, fmt.Sprintf("evicted Pods of %s stay until its back-off has passed, unless this Kubernetes has the fix for https://github.com/kubernetes/kubernetes/issues/139428", job))
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	admissionreg "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -429,5 +430,43 @@ items:
 	f, err := w.Forecast("a", Options{IgnoreDaemonSets: true})
 	if err != nil || f.Verdict != VerdictDrains {
 		t.Errorf("%v %v", f, err)
+	}
+}
+
+// Evicted Pods of a Job that keeps others stay for its back-off, on versions
+// without the fix: https://github.com/kubernetes/kubernetes/issues/139428
+func TestAJobThatKeepsPodsMayHoldItsEvictedOnes(t *testing.T) {
+	t.Parallel()
+	world := func(elsewhere int) *World {
+		w := &World{Taken: time.Now(), Nodes: []*corev1.Node{bigNode("a"), bigNode("b")}}
+		w.Jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Name: "batch", Namespace: "shop", UID: "j"},
+			Spec: batchv1.JobSpec{Parallelism: new(int32(2 + int32(elsewhere))), Completions: new(int32(2 + int32(elsewhere)))}}}
+		for i := range 2 + elsewhere {
+			node := "a"
+			if i >= 2 {
+				node = "b"
+			}
+			w.Pods = append(w.Pods, testPod(fmt.Sprintf("batch-%d", i), node, func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "batch", UID: "j", Controller: new(true)}}
+			}))
+		}
+		return w
+	}
+	for name, c := range map[string]struct {
+		elsewhere int
+		timeout   time.Duration
+		want      Verdict
+	}{
+		"all of them go":                        {0, 15 * time.Second, VerdictDrains},
+		"one stays, 20 s of back-off":           {1, 15 * time.Second, VerdictUndecided},
+		"one stays, and there is time for that": {1, time.Minute, VerdictDrains},
+	} {
+		f, err := world(c.elsewhere).Forecast("a", Options{Timeout: c.timeout})
+		if err != nil || f.Verdict != c.want {
+			t.Errorf("%s: %v %v", name, f, err)
+		}
+		if c.want == VerdictUndecided && !strings.Contains(fmt.Sprint(f.Reasons), "issues/139428") {
+			t.Errorf("%s: %q", name, f.Reasons)
+		}
 	}
 }

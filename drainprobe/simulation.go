@@ -48,6 +48,7 @@ type simulation struct {
 	started  []balance
 	dirty    []bool
 	active   map[int]int // by owner, those touched
+	jobsHit  map[int]int // Jobs' Pods told to end, by owner
 	lost     map[string]*readiness
 	queue    []int // without a node, in order of arrival
 	stuck    map[int]string
@@ -87,7 +88,7 @@ func (m *model) simulate(v variant) outcome {
 func (m *model) still() *simulation { return m.start(variant{hopeful: true}) }
 
 func (m *model) start(v variant) *simulation {
-	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{},
+	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{}, jobsHit: map[int]int{},
 		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{},
 		flags: make([]podFlag, len(m.pods)), where: make([]int32, len(m.pods)),
 		used: make([][]int64, len(m.nodes)), count: make([]int64, len(m.nodes)),
