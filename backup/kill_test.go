@@ -62,7 +62,7 @@ func run(t *testing.T, after time.Duration, args ...string) (took time.Duration,
 
 func kills() int {
 	if slow {
-		return 30
+		return 20
 	}
 	return 150
 }

@@ -68,7 +68,7 @@ func (m *measurement) run(mb int) {
 	t := m.t
 	st, err := os.Stat(m.s.db)
 	must(t, err)
-	fmt.Printf("\n%d MB (%d bytes), medians of three\n\n", mb, st.Size())
+	fmt.Printf("\n%d MB (%d bytes), medians of three rounds\n\n", mb, st.Size())
 	ways := []struct {
 		name string
 		copy func() result
@@ -79,44 +79,69 @@ func (m *measurement) run(mb int) {
 		{"backup save", m.save},
 	}
 	must(t, exec.Command("cat", m.s.db).Run()) // into the page cache
-	idle := map[string]result{}
-	for _, way := range ways {
-		idle[way.name] = median(way.copy)
-	}
-	verify := median(m.verify)
-
 	w := startWriter(t, m.s.db)
-	w.do("load 200")
-	time.Sleep(2 * time.Second)
-	w.do("latencies")
-	time.Sleep(10 * time.Second)
-	undisturbed := w.do("latencies")
-	busy, latency, growth := map[string]result{}, map[string]string{}, map[string]int64{}
-	for _, way := range ways {
-		if way.name == "cp + fsync" {
-			continue // it copies no moment
+	idle, busy, latency, growth := map[string][]result{}, map[string][]result{}, map[string][]time.Duration{}, map[string]int64{}
+	var verified []result
+	w.do("load 0")
+	// In rounds, so that what else the machine does meets all alike.
+	for range 3 {
+		for _, way := range ways {
+			idle[way.name] = append(idle[way.name], way.copy())
 		}
-		w.do("sql PRAGMA wal_checkpoint(TRUNCATE)")
-		before := logSize(m.s.db)
-		w.do("latencies")
-		busy[way.name] = median(way.copy)
-		latency[way.name] = w.do("latencies")
-		growth[way.name] = logSize(m.s.db) - before
+		verified = append(verified, m.verify())
+		w.do("load 200")
+		time.Sleep(time.Second)
+		w.latencies()
+		time.Sleep(5 * time.Second)
+		latency["nothing"] = append(latency["nothing"], w.latencies()...)
+		for _, way := range ways {
+			if way.name == "cp + fsync" || len(busy[way.name]) > 0 && busy[way.name][0].note != "" {
+				continue // it copies no moment, or did not end
+			}
+			w.do("sql PRAGMA wal_checkpoint(TRUNCATE)")
+			before := logSize(m.s.db)
+			w.latencies()
+			busy[way.name] = append(busy[way.name], way.copy())
+			latency[way.name] = append(latency[way.name], w.latencies()...)
+			growth[way.name] = max(growth[way.name], logSize(m.s.db)-before)
+		}
+		w.do("load 0")
 	}
 
-	base := idle["sqlite3 .backup"].took
+	base := median(idle["sqlite3 .backup"]).took
 	fmt.Println("| way | idle | under load | load / idle .backup | peak RSS | writer p50 / p99 / max | log grew |")
 	fmt.Println("|---|---|---|---|---|---|---|")
-	fmt.Printf("| nothing | | | | | %s | |\n", undisturbed)
+	fmt.Printf("| nothing | | | | | %s | |\n", percentiles(latency["nothing"]))
 	for _, way := range ways {
-		i, b := idle[way.name], busy[way.name]
+		i, b := median(idle[way.name]), median(busy[way.name])
 		ratio := ""
 		if base > 0 && b.took > 0 && b.note == "" {
 			ratio = fmt.Sprintf("%.2f", b.took.Seconds()/base.Seconds())
 		}
-		fmt.Printf("| %s | %s | %s | %s | %d MB | %s | %.1f MB |\n", way.name, i, b, ratio, max(i.rss, b.rss)>>10, latency[way.name], float64(growth[way.name])/1e6)
+		fmt.Printf("| %s | %s | %s | %s | %d MB | %s | %.1f MB |\n", way.name, i, b, ratio, max(i.rss, b.rss)>>10, percentiles(latency[way.name]), float64(growth[way.name])/1e6)
 	}
-	fmt.Printf("\nverify: %s, %.2f of the idle save; peak RSS %d MB\n", verify, verify.took.Seconds()/idle["backup save"].took.Seconds(), verify.rss>>10)
+	v, s := median(verified), median(idle["backup save"])
+	fmt.Printf("\nverify: %s, %.2f of the idle save; peak RSS %d MB\n", v, v.took.Seconds()/s.took.Seconds(), v.rss>>10)
+}
+
+// latencies are those of the writer's commits since the last time.
+func (w *writer) latencies() []time.Duration {
+	var all []time.Duration
+	for _, field := range strings.Fields(strings.Trim(w.do("latencies"), "[]")) {
+		d, err := time.ParseDuration(field)
+		must(w.t, err)
+		all = append(all, d)
+	}
+	return all
+}
+
+func percentiles(all []time.Duration) string {
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return fmt.Sprintf("%.1f / %.1f / %.1f ms", ms(all[len(all)/2]), ms(all[len(all)*99/100]), ms(all[len(all)-1]))
 }
 
 func (r result) String() string {
@@ -126,14 +151,9 @@ func (r result) String() string {
 	return fmt.Sprintf("%.2f s", r.took.Seconds())
 }
 
-func median(run func() result) result {
-	var all []result
-	for range 3 {
-		r := run()
-		all = append(all, r)
-		if r.note != "" {
-			break
-		}
+func median(all []result) result {
+	if len(all) == 0 {
+		return result{}
 	}
 	slices.SortFunc(all, func(a, b result) int { return int(a.took - b.took) })
 	return all[len(all)/2]

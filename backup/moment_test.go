@@ -27,7 +27,7 @@ func TestEveryCopyOfABusyDatabaseIsOneMoment(t *testing.T) {
 	last, moved := -1, 0
 	copies := 60
 	if slow {
-		copies = 15
+		copies = 8
 	}
 	for range copies {
 		r, err := backup.Save(t.Context(), s.dataDir, backup.Options{Root: root, Minimal: true})

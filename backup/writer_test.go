@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,8 +19,8 @@ import (
 //
 //	put NAME VALUE    one revision
 //	sql STATEMENT     anything
-//	load HZ           begin to commit that often, until the process ends
-//	latencies         of the commits of load since the last time: p50 / p99 / max
+//	load HZ           commit that often from now on; 0 pauses
+//	latencies         of the commits of load since the last time
 //	count             how many commits of load there were so far
 //	churn             begin to do everything that moves pages, see churn
 const (
@@ -53,6 +53,8 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 	loaded := make(chan []time.Duration, 1)
 	loaded <- nil
 	commits := 0
+	var rate atomic.Int64
+	rate.Store(-1)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -66,16 +68,18 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 		case "sql":
 			_, err = db.Exec(rest)
 		case "load":
-			var hz int
+			var hz int64
 			fmt.Sscan(rest, &hz)
-			go load(db, hz, loaded)
+			if rate.Swap(hz) < 0 {
+				go load(db, &rate, loaded)
+			}
 		case "churn":
 			go churn(path)
 		case "latencies":
 			all := <-loaded
 			loaded <- nil
 			commits += len(all)
-			answer = percentiles(all)
+			answer = fmt.Sprint(all)
 		case "count":
 			all := <-loaded
 			loaded <- all
@@ -92,10 +96,16 @@ func serveWriter(path string, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-func load(db *sql.DB, hz int, loaded chan []time.Duration) {
+func load(db *sql.DB, rate *atomic.Int64, loaded chan []time.Duration) {
 	var t writerT
 	next := time.Now()
 	for i := 0; ; i++ {
+		hz := rate.Load()
+		if hz == 0 {
+			time.Sleep(10 * time.Millisecond)
+			next = time.Now()
+			continue
+		}
 		start := time.Now()
 		putRow(&t, db, fmt.Sprintf("/registry/leases/load/l%03d", i%200), strings.Repeat("y", 900))
 		took := time.Since(start)
@@ -103,15 +113,6 @@ func load(db *sql.DB, hz int, loaded chan []time.Duration) {
 		next = next.Add(time.Second / time.Duration(hz))
 		time.Sleep(time.Until(next))
 	}
-}
-
-func percentiles(all []time.Duration) string {
-	if len(all) == 0 {
-		return "none"
-	}
-	slices.Sort(all)
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return fmt.Sprintf("%.1f / %.1f / %.1f ms", ms(all[len(all)/2]), ms(all[len(all)*99/100]), ms(all[len(all)-1]))
 }
 
 // churn commits as fast as it can: every transaction gives all 50 rows of same a
