@@ -187,7 +187,9 @@ func TestWhatDecidesAForecast(t *testing.T) {
 		"the namespace is being deleted": {minute, VerdictDrains, []func(*World){func(w *World) {
 			w.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop", DeletionTimestamp: &metav1.Time{Time: w.Taken}}}}
 		}}},
-		"budgets are not asked": {Options{DisableEviction: true, Timeout: time.Minute}, VerdictDrains, nil},
+		"a replica on a dead node, and little time":  {minute, VerdictBlocked, []func(*World){deadReplica}},
+		"a replica on a dead node, and all the time": {Options{}, VerdictUndecided, []func(*World){deadReplica}},
+		"budgets are not asked":                      {Options{DisableEviction: true, Timeout: time.Minute}, VerdictDrains, nil},
 	} {
 		f, err := twoReplicas(c.edit...).Forecast("a", c.opts)
 		if err != nil {
@@ -202,6 +204,23 @@ func TestWhatDecidesAForecast(t *testing.T) {
 func asksFor(name, amount string) corev1.ResourceRequirements {
 	t := template("x", []podEdit{asks(name, amount)})
 	return t.Spec.Containers[0].Resources
+}
+
+// deadReplica puts one of the two replicas on a node that went away, and adds
+// a node with room.
+func deadReplica(w *World) {
+	w.Nodes = append(w.Nodes, bigNode("b", func(n *corev1.Node) {
+		n.Status.Conditions[0].Status = corev1.ConditionUnknown
+		for _, e := range []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute} {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: e, TimeAdded: &metav1.Time{Time: w.Taken}})
+		}
+	}), bigNode("c"))
+	w.Pods[1].Spec.NodeName = "b"
+	w.Pods[1].Status.Conditions[0].Status = corev1.ConditionFalse
+	for _, p := range w.Pods {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))}}
+	}
+	w.Budgets[0].Status = policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1, ExpectedPods: 2}
 }
 
 // shared gives both Pods one volume that is attached to a node.

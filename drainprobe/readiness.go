@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 )
 
 // becomeReady turns placed Pods ready where nothing stands against it.
@@ -136,4 +137,60 @@ func (r *simulation) claimants(namespace string) []int {
 		}
 	})
 	return out
+}
+
+// giveUpOnNodes is what the control plane does minutes after another node went
+// away: it deletes the node's Pods, and their controllers make new ones. A
+// drain that waits that long may find its budgets met again. It is reported as
+// an open question: the node may come back first.
+// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
+func (r *simulation) giveUpOnNodes() bool {
+	if r.gaveUp {
+		return false
+	}
+	r.gaveUp = true
+	moved := false
+	for i := range r.m.nodes {
+		n := &r.m.nodes[i]
+		if i == r.m.drained || n.ready {
+			continue
+		}
+		for _, id := range r.m.byNode[i] {
+			wait, ok := n.evictsAfter(r.pod(id).obj.Spec.Tolerations, r.m.world.Taken)
+			if !ok || r.is(id, terminating|gone|finished) || r.m.opts.Timeout > 0 && wait > r.m.opts.Timeout {
+				continue
+			}
+			if !r.shake("node " + n.node.Name + " is not Ready: its Pods are replaced elsewhere once the control plane gives it up, which may be during the drain") {
+				return false
+			}
+			r.end(id, ending{never: "on a node that is away"})
+			moved = true
+		}
+	}
+	return moved && r.settle()
+}
+
+// evictsAfter is how long a Pod stays on a node with NoExecute taints; false
+// when it may stay for good.
+func (n *modelNode) evictsAfter(tolerations []corev1.Toleration, now time.Time) (time.Duration, bool) {
+	for i := range n.taints {
+		t := &n.taints[i]
+		if t.Effect != corev1.TaintEffectNoExecute || t.Key != corev1.TaintNodeUnreachable && t.Key != corev1.TaintNodeNotReady {
+			continue
+		}
+		wait := time.Duration(0)
+		for k := range tolerations {
+			if tolerations[k].ToleratesTaint(klog.Background(), t, true) {
+				if tolerations[k].TolerationSeconds == nil {
+					return 0, false
+				}
+				wait = time.Duration(*tolerations[k].TolerationSeconds) * time.Second
+			}
+		}
+		if t.TimeAdded != nil {
+			wait -= now.Sub(t.TimeAdded.Time)
+		}
+		return max(0, wait), true
+	}
+	return 0, false
 }

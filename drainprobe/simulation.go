@@ -54,6 +54,7 @@ type simulation struct {
 	stuck    map[int]string
 	orphans  []int // StatefulSets with Pods to make
 	preempts bool
+	gaveUp   bool
 	shaky    map[string]bool // open questions that this run came across
 	elapsed  elapsed
 }
@@ -188,7 +189,7 @@ func (r *simulation) drain() outcome {
 		}
 		moved = r.settle()
 		r.elapsed.round(r, accepted, len(again))
-		if order = again; accepted == 0 && !moved {
+		if order = again; accepted == 0 && !moved && !r.giveUpOnNodes() {
 			break
 		}
 	}
