@@ -27,7 +27,8 @@ func jobBackoff(failures int) time.Duration {
 func (r *simulation) jobsLinger() {
 	for ownerID, evicted := range r.jobsHit {
 		o := r.m.owners[ownerID]
-		wait := jobBackoff(o.jobFailed + evicted)
+		// The controller looks once a second, and then the Pod has to end.
+		wait := jobBackoff(o.jobFailed+evicted) + 3*time.Second
 		r.elapsed.ready = max(r.elapsed.ready, wait)
 		if o.jobLimit >= 0 && o.jobFailed+evicted > o.jobLimit {
 			continue
