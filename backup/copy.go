@@ -144,6 +144,9 @@ func copyImage(ctx context.Context, db, log *os.File, least int, dst string, m *
 		return c, err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := reserve(out, img.size()); err != nil {
+		return c, err
+	}
 	c.sum, err = img.writeTo(ctx, out, m, stop)
 	return c, err
 }
