@@ -21,8 +21,8 @@ type wal struct {
 	pages    uint32  // size of the database after that commit, in pages
 }
 
-// frame says where a log has a version of a page. Eight bytes for each are all
-// the memory that a log costs.
+// frame says where a log has a version of a page. Eight bytes for each page that
+// is in the log are all the memory that it costs.
 type frame struct{ page, number uint32 }
 
 const (
@@ -77,6 +77,7 @@ func (w *wal) readFrames(r io.Reader, salt []byte, sum checksum) error {
 	size := frameHeader + w.pageSize
 	buf := make([]byte, buffered*size)
 	committed := 0 // frames of transactions whose commit was read
+	limit := 64 << 10
 	defer func() { w.newest = w.newest[:committed] }()
 	for at := uint32(1); ; {
 		n, err := io.ReadFull(r, buf)
@@ -96,6 +97,10 @@ func (w *wal) readFrames(r io.Reader, salt []byte, sum checksum) error {
 			}
 			w.newest = append(w.newest, frame{number, at})
 			if pages := binary.BigEndian.Uint32(head[4:]); pages != 0 {
+				if len(w.newest) > limit { // most frames are newer versions of the same pages
+					w.sort()
+					limit = max(limit, 2*len(w.newest))
+				}
 				committed = len(w.newest)
 				w.commit, w.pages = int(at), pages
 			}
