@@ -1,11 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "modernc.org/sqlite" // the driver that backup uses too
+
 	"github.com/k3sladder/k3sladder/backup"
+	"github.com/k3sladder/k3sladder/skew"
 )
 
 // backup saves datastore and token, and proves that they belong together.
@@ -14,7 +22,21 @@ func (l *lab) backup(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// After the upgrade, what is there is the only way back.
+	if _, err := os.Stat(l.path(beforeFile)); err == nil {
+		var before beforeRecord
+		if err := l.read(beforeFile, "before", &before); err != nil {
+			return "", err
+		}
+		if recorded, err := skew.Parse(before.ServerVersion); err != nil || recorded != server {
+			return "", fmt.Errorf("the cluster runs %s and %s was recorded at %s: a backup of the lab is one of before; to save this cluster too use: backup save --out DIR", server, l.path(beforeFile), before.ServerVersion)
+		}
+	}
 	node, err := l.node(ctx)
+	if err != nil {
+		return "", err
+	}
+	cluster, err := l.clusterUID(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -28,7 +50,7 @@ func (l *lab) backup(ctx context.Context, live *live) (string, error) {
 	for _, warning := range saved.Manifest.Warnings {
 		live.note("warning: %s", warning)
 	}
-	verified, err := l.verifyBackup(ctx)
+	verified, err := l.verifyBackup(ctx, cluster)
 	if err != nil {
 		return "", err
 	}
@@ -40,8 +62,19 @@ func (l *lab) backup(ctx context.Context, live *live) (string, error) {
 		l.writeJSON(backupFile, record)
 }
 
-// verifyBackup is nil for a backup that would restore.
-func (l *lab) verifyBackup(ctx context.Context) (*backup.Verification, error) {
+// clusterUID is the UID of namespace kube-system, which is the cluster's
+// identity.
+func (l *lab) clusterUID(ctx context.Context) (string, error) {
+	ns, err := l.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	return string(ns.UID), nil
+}
+
+// verifyBackup gives the verdict on a backup that would restore the cluster; it
+// is an error if it would not, or would restore another one.
+func (l *lab) verifyBackup(ctx context.Context, cluster string) (*backup.Verification, error) {
 	dir := l.path(backupDir)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("there is no backup in %s; make one first: lab step backup --dir %s", dir, l.dir)
@@ -53,7 +86,35 @@ func (l *lab) verifyBackup(ctx context.Context) (*backup.Verification, error) {
 	if !verified.OK {
 		return nil, fmt.Errorf("the backup in %s does not verify, so there would be no way back:\n%s", dir, verified)
 	}
+	if cluster == "" { // a record that another tool made does not have it
+		return verified, nil
+	}
+	same, err := holdsCluster(ctx, l.path(backupDatabase), cluster)
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		return nil, fmt.Errorf("the backup in %s is of another cluster than the one asked: is --data-dir (%s) the data directory of the cluster in the kubeconfig?", dir, l.dataDir)
+	}
 	return verified, nil
+}
+
+// holdsCluster is whether a copied datastore has the namespace kube-system with
+// that UID. The API server stores it as protobuf, in which the UID stands as
+// text (https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding).
+func holdsCluster(ctx context.Context, database, uid string) (bool, error) {
+	path := url.URL{Scheme: "file", Path: database, RawQuery: "mode=ro&immutable=1"}
+	db, err := sql.Open("sqlite", path.String())
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var value []byte
+	err = db.QueryRowContext(ctx, `SELECT value FROM kine WHERE name = '/registry/namespaces/kube-system' ORDER BY id DESC LIMIT 1`).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return bytes.Contains(value, []byte(uid)), err
 }
 
 // bytesText is a size for people, in powers of 1024.

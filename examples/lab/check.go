@@ -14,9 +14,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 	"github.com/k3sladder/k3sladder/suc"
 )
@@ -77,7 +82,10 @@ type evidence struct {
 }
 
 // check grades the folder: each file by itself, then against the others.
-func (l *lab) check(ctx context.Context) *Grade {
+func (l *lab) check(ctx context.Context) (*Grade, error) {
+	if err := l.holdsSomething(); err != nil {
+		return nil, err
+	}
 	g := &Grade{Dir: l.dir, OK: true}
 	var e evidence
 	l.checkBefore(g, &e)
@@ -85,16 +93,38 @@ func (l *lab) check(ctx context.Context) *Grade {
 	l.checkUpgrade(g, &e) // before deprecated.txt, which is about its target
 	l.checkDeprecated(g, &e)
 	l.checkBackup(ctx, g, &e)
-	l.checkDrain(g)
+	l.checkDrain(g, &e)
 	l.checkAfter(g, &e)
 	next := l.checkPlan(g, &e)
 	l.checkReport(g, &e, next)
+	l.checkSnapshots(g, &e)
 	l.checkOrder(g)
-	return g
+	return g, nil
+}
+
+// holdsSomething is nil for a folder with at least one of the lab's files.
+func (l *lab) holdsSomething() error {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return fmt.Errorf("no folder to grade: %w; name it with --dir", err)
+	}
+	for _, s := range steps {
+		for _, name := range s.files {
+			if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name }) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s holds none of the lab's files; name the lab's folder with --dir, or make one: lab run", l.dir)
 }
 
 func (l *lab) checkBefore(g *Grade, e *evidence) {
 	err := l.keys(beforeFile, &e.before, "server_version", "kubelet_version", "node_name", "node_uid")
+	if err == nil {
+		_, serverErr := skew.Parse(e.before.ServerVersion)
+		_, kubeletErr := skew.Parse(e.before.KubeletVersion)
+		err = errors.Join(serverErr, kubeletErr)
+	}
 	g.add(beforeFile, err, fmt.Sprintf("%s, node %s", e.before.ServerVersion, e.before.NodeName))
 }
 
@@ -164,11 +194,14 @@ func deprecatedCount(content []byte, to skew.Version) (string, error) {
 func (l *lab) checkBackup(ctx context.Context, g *Grade, e *evidence) {
 	g.add(backupFile, l.keys(backupFile, &e.backup, "k3s_version", "token_sha256"), "of "+e.backup.K3sVersion)
 	g.add(backupFile, equal("k3s_version", e.backup.K3sVersion, "before.json's server_version", e.before.ServerVersion), "of the version that before.json recorded")
-	verified, err := l.verifyBackup(ctx)
+	verified, err := l.verifyBackup(ctx, e.before.ClusterUID)
 	good := ""
 	if err == nil {
-		good = fmt.Sprintf("verifies, token opens datastore: %s", verified.TokenCheck.Opens)
-		err = equal("token_sha256", e.backup.TokenSHA256, "the hash of backup/token", verified.TokenSHA256)
+		good = fmt.Sprintf("verifies, is of this cluster, token opens datastore: %s", verified.TokenCheck.Opens)
+		err = errors.Join(
+			equal("token_sha256", e.backup.TokenSHA256, "the hash of backup/token", verified.TokenSHA256),
+			equal("token_opens_datastore", e.backup.TokenOpens, "what was found now", string(verified.TokenCheck.Opens)),
+			equal("state_db_bytes", e.backup.Bytes, "the size of backup/state.db", verified.Database.Bytes))
 	}
 	g.add(backupDir, err, good)
 	for _, name := range []string{"state.db", "token"} {
@@ -180,8 +213,12 @@ func (l *lab) checkBackup(ctx context.Context, g *Grade, e *evidence) {
 	}
 }
 
-func (l *lab) checkDrain(g *Grade) {
+func (l *lab) checkDrain(g *Grade, e *evidence) {
 	decision, err := l.decision()
+	if err == nil {
+		content, readErr := os.ReadFile(l.path(drainFile))
+		err = errors.Join(readErr, drainOf(string(content), e.before.NodeName))
+	}
 	g.add(drainFile, err, "decision="+decision)
 }
 
@@ -198,12 +235,28 @@ func (l *lab) decision() (string, error) {
 	switch {
 	case !ok || !slices.Contains(known, decision):
 		return "", fmt.Errorf("the last line is %q, not decision= and one of %s", last, strings.Join(known, ", "))
-	case !strings.Contains(output, "cordoned"):
+	case !strings.Contains(output, "\n"):
 		return "", errors.New("above the decision stands no output of a drain")
-	case !strings.Contains(output, "uncordoned"):
-		return "", errors.New("the node was cordoned and not uncordoned again: kubectl uncordon NODE")
 	}
 	return decision, nil
+}
+
+// drainOf is nil for the output of a drain of that node, which was given back.
+func drainOf(text, node string) error {
+	cordoned, already := strings.Index(text, "node/"+node+" cordoned"), strings.Contains(text, "node/"+node+" already cordoned")
+	back := strings.LastIndex(text, "node/"+node+" uncordoned")
+	failed := strings.Contains(text, "unable to drain node")
+	switch {
+	case cordoned < 0 && !already:
+		return fmt.Errorf("nothing in it cordons node %s", node)
+	case !already && back < strings.LastIndex(text, "node/"+node+" cordoned"):
+		return fmt.Errorf("the node was cordoned and not uncordoned again: kubectl uncordon %s", node)
+	case !failed && !strings.Contains(text, "node/"+node+" drained"):
+		return errors.New("the drain neither finished nor failed")
+	case failed && strings.HasSuffix(strings.TrimSpace(text), "decision="+string(drainprobe.ActionDrain)):
+		return errors.New("the drain failed and the decision is to drain")
+	}
+	return nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -222,6 +275,18 @@ func (l *lab) checkAfter(g *Grade, e *evidence) {
 	g.add(afterFile, equal("server_version", e.after.ServerVersion, "upgrade.json's to", e.upgrade.To), "the version that the upgrade went to")
 	g.add(afterFile, equal("deployment_uid", e.after.DeploymentUID, "workload.json's", e.workload.DeploymentUID), "the same workload")
 	g.add(afterFile, equal("web_ready", e.after.WebReady, "the replicas asked for", webReplicas), "every replica of web is ready")
+	if e.after.NodeUID != "" { // the lab's own keys, more than are asked for
+		g.add(afterFile, errors.Join(
+			equal("node_uid", e.after.NodeUID, "before.json's", e.before.NodeUID),
+			equal("cluster_uid", e.after.ClusterUID, "before.json's", e.before.ClusterUID),
+			equal("kubelet_version", e.after.KubeletVersion, "the API server's version", e.after.ServerVersion)),
+			"the same node and cluster, the kubelet moved along")
+	}
+	var negative error
+	if e.after.WebRestarts < 0 {
+		negative = fmt.Errorf("web_restarts is %d", e.after.WebRestarts)
+	}
+	g.add(afterFile, negative, plural(e.after.WebRestarts, "restart")+" of web")
 	if err != nil {
 		return
 	}
@@ -261,25 +326,41 @@ func planVersion(content []byte, now skew.Version) (skew.Version, error) {
 	if err != nil {
 		return skew.Version{}, fmt.Errorf("spec.version: %w", err)
 	}
-	selected, selector := json.Marshal(plan.Spec.NodeSelector)
-	return next, errors.Join(selector,
+	_, image, _ := cutLast("/"+plan.Spec.Upgrade.Image, "/rancher/")
+	var extra error
+	if plan.Spec.Drain != nil || bytes.Contains(content, []byte("\nstatus:")) {
+		extra = errors.New("spec.drain or status is set, which the lab's Plan does not have")
+	}
+	return next, errors.Join(extra,
+		equal("the name of spec.upgrade.image", image, "the upgrade image's", "k3s-upgrade"),
 		equal("metadata.name", plan.Name, "the lab's", planName),
 		equal("metadata.namespace", plan.Namespace, "the controller's", suc.DefaultNamespace),
 		equal("spec.channel", plan.Spec.Channel, "what a pinned Plan has", ""),
 		equal("spec.concurrency", plan.Spec.Concurrency, "one node at a time", 1),
 		equal("spec.cordon", plan.Spec.Cordon, "the lab's", true),
 		equal("the minor of spec.version", next.Minor().String(), "the one above after.json's", now.Minor().Next().String()),
-		serversOnly(string(selected)))
+		serversOnly(plan.Spec.NodeSelector))
 }
 
-func serversOnly(selector string) error {
-	if !strings.Contains(selector, suc.ControlPlaneLabel) {
-		return fmt.Errorf("spec.nodeSelector %s does not select the servers alone", selector)
+// serversOnly is nil for a selector that takes a server and no agent.
+func serversOnly(selector *metav1.LabelSelector) error {
+	chosen, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return fmt.Errorf("spec.nodeSelector: %w", err)
+	}
+	server := labels.Set{corev1.LabelHostname: "a", corev1.LabelOSStable: "linux", suc.ControlPlaneLabel: "true"}
+	agent := labels.Set{corev1.LabelHostname: "b", corev1.LabelOSStable: "linux"}
+	if !chosen.Matches(server) || chosen.Matches(agent) {
+		return fmt.Errorf("spec.nodeSelector %s does not select the servers alone", chosen)
 	}
 	return nil
 }
 
-const reasonLength = 150 // characters that the reasons must have at least
+// What the reasons must have at least: characters, and different ones.
+const (
+	reasonLength   = 150
+	reasonAlphabet = 20
+)
 
 func (l *lab) checkReport(g *Grade, e *evidence, next skew.Version) {
 	content, err := os.ReadFile(l.path(reportFile))
@@ -308,34 +389,80 @@ func (l *lab) checkReport(g *Grade, e *evidence, next skew.Version) {
 		equal("next_plan", values["next_plan"], "plan.yaml's version", next.String()), jump),
 		fmt.Sprintf("stable is %s minors from where it began", values["stable_minor_jump"]))
 	var short error
+	alphabet := map[rune]bool{}
+	for _, r := range rest.String() {
+		alphabet[r] = true
+	}
+	if len(alphabet) < reasonAlphabet {
+		short = errors.New("the reasons are no sentences")
+	}
 	if n := utf8.RuneCountInString(strings.TrimSpace(rest.String())); n < reasonLength {
 		short = fmt.Errorf("the reasons have %d characters, at least %d are asked for", n, reasonLength)
 	}
 	g.add(reportFile, short, "says why a version was pinned")
 }
 
-// checkOrder: what was recorded before the upgrade must be older than it. A
-// step writes its files together; steps follow one another.
+// checkSnapshots compares the records with the snapshots that the lab took
+// beside them; a folder without them is not graded by them.
+func (l *lab) checkSnapshots(g *Grade, e *evidence) {
+	for _, s := range []struct {
+		name, version, workload string
+	}{
+		{snapshotBefore, e.before.ServerVersion, e.workload.DeploymentUID},
+		{snapshotAfter, e.after.ServerVersion, e.after.DeploymentUID},
+	} {
+		if _, err := os.Stat(l.path(s.name)); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		snap, err := snapshot.ReadFile(l.path(s.name))
+		if err == nil {
+			err = matches(snap, s.version, s.workload, e)
+		}
+		g.add(s.name, err, "says what the records say")
+	}
+}
+
+// matches is nil when a snapshot has the recorded version and identities.
+func matches(snap *snapshot.Snapshot, version, workload string, e *evidence) error {
+	web, ok := snap.Workload("Deployment", namespace, webName)
+	if !ok {
+		return errors.New("it holds no Deployment web")
+	}
+	node, ok := snap.Node(e.before.NodeName)
+	if !ok {
+		return fmt.Errorf("it holds no node %s", e.before.NodeName)
+	}
+	var restarts error
+	if version == e.after.ServerVersion {
+		restarts = equal("after.json's web_restarts", e.after.WebRestarts, "the snapshot's", web.Restarts)
+	}
+	return errors.Join(restarts,
+		equal("the recorded version", version, "the snapshot's", snap.ServerVersion()),
+		equal("the recorded UID of web", workload, "the snapshot's", web.UID),
+		equal("the recorded UID of the node", e.before.NodeUID, "the snapshot's", node.UID))
+}
+
+// checkOrder: what was recorded before the upgrade must be older than it, and
+// what was recorded after it younger. Within these parts steps may be repeated
+// in any order.
 func (l *lab) checkOrder(g *Grade) {
-	var previous string
-	var when time.Time
+	var newest, bound time.Time
 	for _, s := range steps {
-		var newest time.Time
+		if s.name == "upgrade" || s.name == "after" || s.name == "plan" {
+			bound = newest
+		}
 		for _, name := range s.files {
 			info, err := os.Stat(l.path(name))
 			if err != nil || name == backupToken {
 				continue // said above; and the copied token keeps the time of its original
 			}
-			if info.ModTime().Before(when) {
-				g.add(name, fmt.Errorf("was written before what step %s wrote, which comes first in the procedure (to copy a folder with its times: cp -a)", previous), "")
+			if info.ModTime().Before(bound) {
+				g.add(name, errors.New("is older than a file that the procedure writes before it (to copy a folder with its times: cp -a)"), "")
 				return
 			}
 			if info.ModTime().After(newest) {
 				newest = info.ModTime()
 			}
-		}
-		if !newest.IsZero() {
-			previous, when = s.name, newest
 		}
 	}
 	g.add("order", nil, "the files were written in the procedure's order")

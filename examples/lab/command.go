@@ -16,6 +16,7 @@ import (
 	"github.com/k3sladder/k3sladder/backup"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/internal/practice"
+	"github.com/k3sladder/k3sladder/skew"
 )
 
 // options are the flags.
@@ -24,12 +25,14 @@ type options struct {
 	kube          *cli.KubeFlags
 	practice      bool
 	keep          bool
+	kept          *practice.Running // with keep, once it runs
 	installScript string
 	service       string
 	k3sConfig     string
 }
 
 func newCommand() *cobra.Command {
+	cobra.EnableCommandSorting = false // the steps have an order
 	o := &options{kube: cli.NewKubeFlags()}
 	root := &cobra.Command{
 		Use:   "lab",
@@ -60,7 +63,7 @@ The steps, in order:
 func stepTable() string {
 	var text strings.Builder
 	for _, s := range steps {
-		fmt.Fprintf(&text, "  %-11s %-26s %s\n", s.name, strings.Join(s.files, ", "), "")
+		fmt.Fprintf(&text, "  %-11s writes %s\n", s.name, strings.Join(s.files, ", "))
 	}
 	return text.String()
 }
@@ -101,10 +104,7 @@ server: /etc/rancher/k3s/k3s.yaml), or with --practice on a fresh practice clust
 			if o.practice {
 				return o.practiceRun(cmd)
 			}
-			if err := o.connect(cmd); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), steps)
+			return o.realRun(cmd, steps)
 		},
 	}
 	o.addFlags(cmd)
@@ -133,10 +133,10 @@ func (o *options) stepCommand() *cobra.Command {
 			Use: s.name, Args: cobra.NoArgs, Short: s.short(),
 			Long: strings.TrimSpace(s.help) + "\nWrites " + strings.Join(s.files, ", ") + ".",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				if err := errors.Join(o.validate(), o.connect(cmd)); err != nil {
+				if err := o.validate(); err != nil {
 					return err
 				}
-				return o.run(cmd.Context(), []step{s})
+				return o.realRun(cmd, []step{s})
 			},
 		})
 	}
@@ -152,10 +152,10 @@ func (o *options) checkCommand() *cobra.Command {
 restoring what can be restored without a server, and the order in which the
 files were written. Ends with 0 when all is well and 1 when something is not.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := os.Stat(o.dir); err != nil {
+			grade, err := o.check(cmd.Context())
+			if err != nil {
 				return err
 			}
-			grade := o.check(cmd.Context())
 			if err := output.Print(cmd.OutOrStdout(), grade, grade.writeText); err != nil {
 				return err
 			}
@@ -183,15 +183,30 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// connect prepares the lab for the cluster that the flags name.
-func (o *options) connect(cmd *cobra.Command) error {
-	config, err := o.kube.Config()
+// realRun does steps on the cluster that the flags name.
+func (o *options) realRun(cmd *cobra.Command, todo []step) (err error) {
+	if o.config, err = o.kube.Config(); err != nil {
+		return err
+	}
+	o.engine = installEngine{script: o.installScript, service: o.service, config: o.k3sConfig, log: filepath.Join(o.dir, "install.log")}
+	// On a practice cluster that was left running, an install script from the
+	// network would upgrade this machine instead.
+	root := strings.TrimSuffix(filepath.Clean(o.dataDir), backup.DefaultDataDir)
+	if running, err := practice.Status(cmd.Context(), root); err == nil && o.installScript == "" {
+		o.engine = keptEngine{running.Dir, practice.BuildLater(cmd.Context(), []string{practice.To})}
+		if o.to == "" {
+			o.to = practice.To
+		}
+	}
+	if err := o.open(cmd); err != nil {
+		return err
+	}
+	lock, err := o.take()
 	if err != nil {
 		return err
 	}
-	o.config = config
-	o.engine = installEngine{script: o.installScript, service: o.service, config: o.k3sConfig, log: filepath.Join(o.dir, "install.log")}
-	return o.open(cmd)
+	defer lock.Close()
+	return o.run(cmd.Context(), todo)
 }
 
 // validate finds out what is wrong with the flags before anything is done.
@@ -201,8 +216,23 @@ func (o *options) validate() error {
 		return fmt.Errorf("--lang %s: there are en and ja", o.language)
 	case o.drainTimeout <= 0:
 		return fmt.Errorf("--drain-timeout %s: a drain that may never end is no probe; give it some seconds", o.drainTimeout)
+	case o.readyTimeout <= 0:
+		return fmt.Errorf("--ready-timeout %s: give it some seconds", o.readyTimeout)
 	case o.keep && !o.practice:
 		return errors.New("--keep goes with --practice")
+	}
+	o.settle = min(time.Minute, o.readyTimeout/2)
+	if o.practice && o.to == "" {
+		o.to = practice.To
+	}
+	if o.practice && o.to != practice.To {
+		from := skew.MustParse(practice.From)
+		if to, err := skew.Parse(o.to); err == nil {
+			if _, err := skew.CheckUpgrade(from, to); err != nil {
+				return cli.Negative(fmt.Errorf("refused: %w", err))
+			}
+		}
+		return fmt.Errorf("--to %s: the practice cluster goes from %s to %s", o.to, practice.From, practice.To)
 	}
 	return nil
 }
@@ -224,9 +254,11 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
-	if err := o.writable(); err != nil {
+	lock, err := o.take()
+	if err != nil {
 		return err
 	}
+	defer lock.Close()
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	live := o.term.begin("cluster")
@@ -254,13 +286,15 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 		return err
 	}
 	live.end("practice cluster " + practice.From + " (real control plane and datastore, simulated kubelets)")
-	if o.to == "" {
-		o.to = practice.To
-	}
 	if err := o.open(cmd); err != nil {
 		return err
 	}
-	return o.run(ctx, steps)
+	err = o.run(ctx, steps)
+	if o.kept != nil {
+		fmt.Fprintln(o.term.out, "\nThe cluster is left running; make practice-down ends it.")
+		err = errors.Join(err, o.kept.WriteText(o.term.out))
+	}
+	return err
 }
 
 // startKept starts a cluster that outlives this process, in the folder that
@@ -270,8 +304,8 @@ func (o *options) startKept(ctx context.Context, built func(progress func(string
 	if err != nil {
 		return err
 	}
-	if running, err := practice.Status(ctx, dir); err == nil {
-		return fmt.Errorf("a practice cluster runs in %s already; end it first: make practice-down", running.Dir)
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("there is a practice cluster in %s already; end it first: make practice-down", dir)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -285,6 +319,6 @@ func (o *options) startKept(ctx context.Context, built func(progress func(string
 	if o.config, err = clientcmd.BuildConfigFromFlags("", running.Kubeconfig); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.term.out, "export KUBECONFIG=%s\n", running.Kubeconfig)
+	o.kept = running
 	return nil
 }

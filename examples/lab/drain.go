@@ -14,10 +14,9 @@ func (l *lab) drain(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	attempted, err := drainprobe.Attempt(ctx, l.client, node.Name, drainprobe.Options{
-		IgnoreDaemonSets: true, DeleteEmptyDirData: true, Timeout: l.drainTimeout, WaitReady: l.readyTimeout,
-		OnEvent: func(e drainprobe.Event) { live.say("%s", eventText(e)) },
-	})
+	options := l.drainOptions(live)
+	options.WaitReady = l.readyTimeout
+	attempted, err := drainprobe.Attempt(ctx, l.client, node.Name, options)
 	if err != nil {
 		return "", err
 	}
@@ -36,6 +35,13 @@ func (l *lab) drain(ctx context.Context, live *live) (string, error) {
 	}
 	result := fmt.Sprintf("%s; %s\n%s", outcome, decision, strings.Join(decision.Reasons, "\n"))
 	return result, l.write(drainFile, []byte(output+decision.String()+"\n"))
+}
+
+func (l *lab) drainOptions(live *live) drainprobe.Options {
+	return drainprobe.Options{
+		IgnoreDaemonSets: true, DeleteEmptyDirData: true, Timeout: l.drainTimeout,
+		OnEvent: func(e drainprobe.Event) { live.say("%s", eventText(e)) },
+	}
 }
 
 func eventText(e drainprobe.Event) string {

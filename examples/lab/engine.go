@@ -98,33 +98,33 @@ func (e installEngine) upgrade(ctx context.Context, _, to skew.Version, live *li
 // handOn gives what the running service was installed with, so that this run
 // of the install script writes it again, after saying what would be lost.
 func (e installEngine) handOn(live *live) (args, env []string, err error) {
+	// Whoever sets INSTALL_K3S_EXEC decides about the arguments.
+	if _, decided := os.LookupEnv("INSTALL_K3S_EXEC"); decided {
+		live.note("INSTALL_K3S_EXEC is set, so the running service's arguments are not handed on")
+		return nil, os.Environ(), nil
+	}
 	running, err := readService(e.service)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w; put its arguments into %s and set INSTALL_K3S_EXEC=server", err, e.config)
 	}
 	config, err := configKeys(e.config)
 	if err != nil {
 		return nil, nil, err
 	}
+	// Flags and variables are named without their values: a token may be among
+	// them.
 	if lost := running.onlyHere(config); len(lost) > 0 {
-		live.note("warning: only %s has these arguments, no config file keeps them:", e.service)
-		live.note("  %s", strings.Join(lost, " "))
-		live.note("The install script would forget them, so they are handed on to this run. Put them")
-		live.note("into %s, so that no later run loses them.", e.config)
-	}
-	// Whoever sets INSTALL_K3S_EXEC decides about the arguments.
-	if os.Getenv("INSTALL_K3S_EXEC") == "" {
-		args = running.args
+		live.note("warning: only %s has these arguments, no config file keeps them: %s", e.service, strings.Join(lost, " "))
+		live.note("The install script would forget them, so they are handed on to this run. Put them into %s, so that no later run loses them.", e.config)
 	}
 	missing := running.missing(os.Environ())
 	if len(missing) > 0 {
-		live.note("warning: only %s.env sets these variables; they are handed on too:", e.service)
-		live.note("  %s", strings.Join(names(missing), " "))
+		live.note("warning: only %s.env sets %s; handed on too.", e.service, strings.Join(names(missing), " "))
 	}
-	return args, append(os.Environ(), missing...), nil
+	return running.args, append(os.Environ(), missing...), nil
 }
 
-// names leaves the values out: a token may be among them.
+// names leaves the values out.
 func names(variables []string) []string {
 	var out []string
 	for _, v := range variables {
@@ -157,19 +157,17 @@ func (e installEngine) runScript(ctx context.Context, script []byte, args, env [
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	live.say("running the install script; its output goes to %s", e.log)
+	interrupted := context.AfterFunc(ctx, func() {
+		live.note("interrupted: the install script has %s to end", cmd.WaitDelay)
+	})
+	defer interrupted()
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("the install script: %w; its output is in %s:\n%s", err, e.log, tail(e.log, 10))
+		// What it started must not go on behind our back.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		// Its output may hold secrets, so it stays in the file.
+		return fmt.Errorf("the install script: %w; what it said is in %s", err, e.log)
 	}
 	return nil
-}
-
-func tail(path string, lines int) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	all := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 func isReady(node *corev1.Node) bool {

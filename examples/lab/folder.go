@@ -37,11 +37,29 @@ func (f folder) free(names ...string) error {
 	return nil
 }
 
-// writable proves that files can be made before anything else is done.
-func (f folder) writable() error {
-	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return f.explain(err)
+// take proves that files can be made before anything else is done, and makes
+// the folder this process's until the returned file is closed.
+func (f folder) take() (*os.File, error) {
+	if f.dir == "" {
+		return nil, errors.New("--dir is empty; name a folder for the lab's files")
 	}
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return nil, f.explain(err)
+	}
+	if err := f.probe(); err != nil {
+		return nil, err
+	}
+	lock, err := os.Open(f.dir)
+	if err != nil {
+		return nil, f.explain(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another lab works in %s: %w; wait for it or choose another --dir", f.dir, err), lock.Close())
+	}
+	return lock, nil
+}
+
+func (f folder) probe() error {
 	probe, err := os.CreateTemp(f.dir, ".probe-")
 	if err != nil {
 		return f.explain(err)
@@ -87,7 +105,7 @@ func (f folder) read(name, writer string, record any) error {
 		return err
 	}
 	if err := json.Unmarshal(content, record); err != nil {
-		return fmt.Errorf("%s: %w", f.path(name), err)
+		return fmt.Errorf("%s is damaged: %w; move it away and repeat: lab step %s --dir %s", f.path(name), err, writer, f.dir)
 	}
 	return nil
 }

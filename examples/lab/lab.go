@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot/report"
 )
@@ -34,6 +35,7 @@ type lab struct {
 	to           string // empty: the newest patch of the next minor
 	drainTimeout time.Duration
 	readyTimeout time.Duration
+	settle       time.Duration // how long a finished upgrade may look like none
 	keepBudgets  bool
 	language     string
 	channels     string // URL, file, or empty for the channel server
@@ -53,15 +55,17 @@ type engine interface {
 	offline() bool
 }
 
-// run does steps in order.
+// run does steps in order, in a folder that it has taken.
 func (l *lab) run(ctx context.Context, todo []step) error {
 	for _, s := range todo {
 		if err := l.free(s.files...); err != nil {
 			return err
 		}
 	}
-	if err := l.writable(); err != nil {
-		return err
+	if len(todo) > 1 {
+		if err := l.preflight(ctx); err != nil {
+			return err
+		}
 	}
 	for _, s := range todo {
 		live := l.term.begin(s.name)
@@ -81,20 +85,44 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 	return nil
 }
 
-// failed says which step it was and how to go on.
-func (l *lab) failed(ctx context.Context, s step, err error) error {
-	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted: %w", err)
+// preflight refuses a target that the upgrade would refuse, before a node is
+// drained for it.
+func (l *lab) preflight(ctx context.Context) error {
+	live := l.term.begin("target")
+	defer live.end("")
+	from, err := l.server(ctx)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("step %s: %w", s.name, err)
+	_, err = l.upgradeTarget(ctx, from, live)
+	return err
+}
+
+// failed says which step it was, and after an interrupt how to go on.
+func (l *lab) failed(ctx context.Context, s step, err error) error {
+	var stuck *drainprobe.RestoreError
+	switch {
+	case ctx.Err() == nil:
+		return fmt.Errorf("step %s: %w", s.name, err)
+	case errors.As(err, &stuck):
+		return fmt.Errorf("step %s: interrupted: %w", s.name, stuck)
+	default:
+		return fmt.Errorf("step %s: interrupted; what it had taken is given back, and it can be repeated", s.name)
+	}
 }
 
 // server gives the API server's version.
 func (l *lab) server(ctx context.Context) (skew.Version, error) {
-	// ServerVersion of the discovery client would not end with ctx.
+	// ServerVersion of the discovery client would not end with ctx, and a
+	// server that says nothing is no server.
+	ctx, cancel := context.WithTimeoutCause(ctx, 20*time.Second, errors.New("no answer within 20 seconds"))
+	defer cancel()
 	answer, err := l.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return skew.Version{}, fmt.Errorf("asking the API server at %s for its version: %w", l.config.Host, err)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return skew.Version{}, fmt.Errorf("asking the API server at %s for its version: %w; is it the right cluster (--kubeconfig, --context), and does it run?", l.config.Host, err)
 	}
 	var info version.Info
 	if err := json.Unmarshal(answer, &info); err != nil {
@@ -106,7 +134,11 @@ func (l *lab) server(ctx context.Context) (skew.Version, error) {
 // node gives the server node that the lab works on.
 func (l *lab) node(ctx context.Context) (*corev1.Node, error) {
 	if l.nodeName != "" {
-		return l.client.CoreV1().Nodes().Get(ctx, l.nodeName, metav1.GetOptions{})
+		node, err := l.client.CoreV1().Nodes().Get(ctx, l.nodeName, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("--node %s: %w; kubectl get nodes lists them", l.nodeName, err)
+		}
+		return node, nil
 	}
 	list, err := l.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane=true"})
 	if err != nil {

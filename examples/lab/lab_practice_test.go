@@ -142,7 +142,28 @@ func checkFindsTampering(t *testing.T, good string) {
 		"a token that is not secret": {func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, backupToken), 0o644)) }, backupDir},
 		"before.json written after the upgrade": {func(t *testing.T, dir string) {
 			must(t, os.Chtimes(filepath.Join(dir, beforeFile), time.Now(), time.Now()))
-		}, workloadFile},
+		}, upgradeFile},
+		"the kubelet stayed behind": {replace(afterFile, `"kubelet_version": "v1.35`, `"kubelet_version": "v1.34`), afterFile},
+		"a node made anew since":    {replace(afterFile, `"node_uid": "`, `"node_uid": "0`), afterFile},
+		"another cluster since":     {replace(afterFile, `"cluster_uid": "`, `"cluster_uid": "0`), afterFile},
+		"restarts made up":          {replace(afterFile, `"web_restarts": 0`, `"web_restarts": 57`), snapshotAfter},
+		"a backup of another cluster": {func(t *testing.T, dir string) {
+			replace(beforeFile, `"cluster_uid": "`, `"cluster_uid": "0`)(t, dir)
+			replace(afterFile, `"cluster_uid": "`, `"cluster_uid": "0`)(t, dir)
+		}, backupDir},
+		"a node forged twice": {func(t *testing.T, dir string) {
+			for _, file := range []string{beforeFile, upgradeFile, afterFile} {
+				replace(file, `"node_uid": "`, `"node_uid": "0`)(t, dir)
+			}
+		}, snapshotBefore},
+		"a plan for the agents":      {replace(planFile, "operator: In", "operator: NotIn"), planFile},
+		"a plan with another image":  {replace(planFile, "image: rancher/k3s-upgrade", "image: evil/image"), planFile},
+		"a drain of another node":    {replace(drainFile, "node/practice-server", "node/other"), drainFile},
+		"a failed drain to be done":  {replace(drainFile, "decision=upgrade-without-drain", "decision=drain"), drainFile},
+		"a token that was not tried": {replace(backupFile, `"token_opens_datastore": "yes"`, `"token_opens_datastore": "no"`), backupDir},
+		"after.json older than upgrade.json": {func(t *testing.T, dir string) {
+			must(t, os.Chtimes(filepath.Join(dir, afterFile), time.Unix(1, 0), time.Unix(1, 0)))
+		}, afterFile},
 		"a file missing": {func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, drainFile))) }, drainFile},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,11 +316,20 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 	expect(step(2, "upgrade", "--install-script", s.web.URL+"/channels"), "is no script")
 	failing := filepath.Join(t.TempDir(), "fails.sh")
 	must(t, os.WriteFile(failing, []byte("#!/bin/sh\necho no space for you\nexit 7\n"), 0o755))
-	expect(step(2, "upgrade", "--install-script", failing), "no space for you")
+	if out := step(2, "upgrade", "--install-script", failing); strings.Contains(out, "no space for you") {
+		t.Errorf("what a script says may hold secrets, and was printed:\n%s", out)
+	}
+	idle := filepath.Join(t.TempDir(), "idle.sh")
+	must(t, os.WriteFile(idle, []byte("#!/bin/sh\nexit 0\n"), 0o755))
+	expect(step(2, "upgrade", "--install-script", idle, "--ready-timeout", "6s"), "ended without an error and the cluster runs v1.34.4+k3s1, not v1.35.4+k3s1")
 
 	out := step(0, "upgrade")
 	// --disable is in config.yaml, --node-label only in the unit.
-	expect(out, "--node-label=a b")
+	expect(out, "--node-label")
+	expect(out, "K3S_EXTRA")
+	if strings.Contains(out, "a b") || strings.Contains(out, "kept value") {
+		t.Errorf("values of flags and variables may be secrets, and were printed:\n%s", out)
+	}
 	if strings.Contains(out, "--disable") {
 		t.Errorf("warned about an argument that config.yaml keeps:\n%s", out)
 	}
@@ -310,6 +340,7 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 
 	// The classic mistake: recording "before" when it is after.
 	expect(step(2, "before", "--force"), "the only record of what was before")
+	expect(step(2, "backup", "--force"), "a backup of the lab is one of before")
 	step(0, "upgrade", "--force") // an upgrade that is done is not done again
 	step(0, "after")
 	step(0, "plan")

@@ -19,8 +19,13 @@ import (
 func TestFolderKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	f := folder{dir: filepath.Join(t.TempDir(), "out")}
-	if err := f.writable(); err != nil {
+	lock, err := f.take()
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := f.take(); err == nil || !strings.Contains(err.Error(), "another lab works in") {
+		t.Errorf("a second lab in the folder: %v", err)
 	}
 	if left, _ := os.ReadDir(f.dir); len(left) != 0 {
 		t.Errorf("the probe left %v", left)
@@ -42,7 +47,7 @@ func TestFolderKeepsWhatIsThere(t *testing.T) {
 	if err := f.read(beforeFile, "before", &record); err != nil || record.NodeName != "n" {
 		t.Errorf("got %v, %v", record, err)
 	}
-	err := f.read(afterFile, "after", &record)
+	err = f.read(afterFile, "after", &record)
 	if err == nil || !strings.Contains(err.Error(), "lab step after --dir "+f.dir) {
 		t.Errorf("a missing file does not name the step that writes it: %v", err)
 	}
@@ -177,16 +182,21 @@ func TestCommandLine(t *testing.T) {
 		code int
 		text string
 	}{
-		"--help":                         {cli.ExitOK, "lab run --practice"},
-		"step --help":                    {cli.ExitOK, "before"},
-		"step drain --help":              {cli.ExitOK, "Really drains the node"},
-		"step":                           {cli.ExitFailed, "name a step: before, workload"},
-		"step up":                        {cli.ExitFailed, `no step "up"`},
-		"run now":                        {cli.ExitFailed, "unknown command"},
-		"check --dir /nonexistent/lab":   {cli.ExitFailed, "no such file"},
-		"run --drain-timeout soon":       {cli.ExitFailed, "invalid"},
-		"run --practice --lang fr":       {cli.ExitFailed, "there are en and ja"},
-		"step before --kubeconfig /none": {cli.ExitFailed, "/none"},
+		"--help":                           {cli.ExitOK, "lab run --practice"},
+		"step --help":                      {cli.ExitOK, "before"},
+		"step drain --help":                {cli.ExitOK, "Really drains the node"},
+		"step":                             {cli.ExitFailed, "name a step: before, workload"},
+		"step up":                          {cli.ExitFailed, `no step "up"`},
+		"run now":                          {cli.ExitFailed, "unknown command"},
+		"check --dir /nonexistent/lab":     {cli.ExitFailed, "no folder to grade"},
+		"check --dir .":                    {cli.ExitFailed, "none of the lab's files"},
+		"check --dir main.go":              {cli.ExitFailed, "no folder to grade"},
+		"run --practice --to v1.36.4":      {cli.ExitNegative, "refused"},
+		"run --practice --to v1.35.9+k3s1": {cli.ExitFailed, "the practice cluster goes from"},
+		"run --ready-timeout -5s":          {cli.ExitFailed, "some seconds"},
+		"run --drain-timeout soon":         {cli.ExitFailed, "invalid"},
+		"run --practice --lang fr":         {cli.ExitFailed, "there are en and ja"},
+		"step before --kubeconfig /none":   {cli.ExitFailed, "/none"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := cli.Run(t.Context(), newCommand(), strings.Fields(args), &stdout, &stderr)

@@ -24,7 +24,11 @@ func (l *lab) before(ctx context.Context, live *live) (string, error) {
 		if err := l.read(beforeFile, "before", &old); err != nil {
 			return "", err
 		}
-		if recorded, err := skew.Parse(old.ServerVersion); err != nil || recorded != server {
+		recorded, err := skew.Parse(old.ServerVersion)
+		if err != nil {
+			return "", fmt.Errorf("%s is damaged: server_version: %w; move it away and repeat", l.path(beforeFile), err)
+		}
+		if recorded != server {
 			return "", fmt.Errorf("%s was recorded at %s and the cluster runs %s: it is the only record of what was before, so it stays, --force or not; for another climb use another --dir",
 				l.path(beforeFile), old.ServerVersion, server)
 		}
@@ -69,7 +73,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := snap.WriteFile(l.path(snapshotAfter), l.force); err != nil {
+	if err := snap.WriteFile(l.path(snapshotAfter), true); err != nil {
 		return "", l.explain(err)
 	}
 	node, err := l.node(ctx)

@@ -26,11 +26,11 @@ type course struct {
 // writePage writes report.html: the comparison of the snapshots taken right
 // before and after the upgrade, with the procedure around it.
 func (l *lab) writePage(f *reportFacts) error {
-	before, err := l.readSnapshot(snapshotBefore, "upgrade")
+	before, err := snapshot.ReadFile(l.path(snapshotBefore))
 	if err != nil {
 		return err
 	}
-	after, err := l.readSnapshot(snapshotAfter, "after")
+	after, err := snapshot.ReadFile(l.path(snapshotAfter))
 	if err != nil {
 		return err
 	}
@@ -67,14 +67,6 @@ func (l *lab) writePage(f *reportFacts) error {
 		return err
 	}
 	return l.write(pageFile, page.Bytes())
-}
-
-func (l *lab) readSnapshot(name, writer string) (*snapshot.Snapshot, error) {
-	s, err := snapshot.ReadFile(l.path(name))
-	if err != nil {
-		return nil, fmt.Errorf("%w; step %s writes it (lab step %s --force --dir %s)", err, writer, writer, l.dir)
-	}
-	return s, nil
 }
 
 // ladder is where the cluster was, is and goes next, up to where stable points.

@@ -36,6 +36,7 @@ type beforeRecord struct {
 type workloadRecord struct {
 	DeploymentUID   string `json:"deployment_uid"`
 	PDBMinAvailable int    `json:"pdb_min_available"`
+	WebReplicas     int    `json:"web_replicas"`
 	RecordedAt      string `json:"recorded_at"`
 }
 

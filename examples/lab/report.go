@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"text/template"
 
 	"github.com/k3sladder/k3sladder/channels"
+	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/suc"
 )
@@ -34,6 +36,7 @@ type reportFacts struct {
 	After                              afterRecord
 	SameNode, SameWorkload             bool
 	Decision                           string
+	Drained                            bool
 	PolicySource                       string
 }
 
@@ -50,7 +53,12 @@ func (l *lab) report(ctx context.Context, live *live) (string, error) {
 	if err := l.write(reportFile, text.Bytes()); err != nil {
 		return "", err
 	}
-	if err := l.writePage(facts); err != nil {
+	// The page compares snapshots; a climb that another program finished has
+	// left none.
+	err = l.writePage(facts)
+	if errors.Is(err, os.ErrNotExist) {
+		live.note("no page: %s", err)
+	} else if err != nil {
 		return "", err
 	}
 	l.result = facts
@@ -93,11 +101,14 @@ func (l *lab) reportFacts(ctx context.Context, live *live) (*reportFacts, error)
 	}
 	f.StableJump = channels.Jump(f.Initial, f.Stable)
 	f.Skip = f.StableJump > 1
+	if f.Decision, err = l.decision(); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.path(drainFile), err)
+	}
 	f.Origin = catalog.Origin()
-	f.SameNode = f.Before.NodeUID == upgraded.NodeUID
+	f.SameNode = f.Before.NodeUID == upgraded.NodeUID && f.Before.NodeUID == f.After.NodeUID
+	f.Drained = f.Decision == string(drainprobe.ActionDrain)
 	f.SameWorkload = workload.DeploymentUID == f.After.DeploymentUID
-	f.Decision, err = l.decision()
-	return f, err
+	return f, nil
 }
 
 // plannedVersion is the version that plan.yaml pins.

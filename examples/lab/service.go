@@ -59,19 +59,40 @@ func readService(path string) (service, error) {
 	return s, nil
 }
 
-// execStart gives the words of the unit's ExecStart, at least one, whose lines
-// end in a backslash and whose words may stand in quotes.
+// execStart gives the words of the unit's ExecStart, which runs k3s. Lines may
+// end in a backslash, words may stand in quotes, an empty ExecStart takes back
+// the ones before it, and comments count for nothing, also between continued
+// lines (https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html).
 func execStart(unit string) ([]string, error) {
-	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", " ")) {
-		if command, ok := strings.CutPrefix(strings.TrimSpace(line), "ExecStart="); ok {
-			words, err := splitWords(command)
-			if err == nil && len(words) == 0 {
-				err = errors.New("ExecStart is empty")
-			}
-			return words, err
+	var text strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(unit, "\r\n", "\n")) {
+		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, ";") {
+			continue
+		}
+		if continued, ok := strings.CutSuffix(line, "\\\n"); ok {
+			text.WriteString(continued + " ")
+			continue
+		}
+		text.WriteString(line)
+	}
+	var words []string
+	for line := range strings.Lines(text.String()) {
+		key, command, ok := strings.Cut(line, "=")
+		if !ok || strings.TrimSpace(key) != "ExecStart" {
+			continue
+		}
+		var err error
+		if words, err = splitWords(strings.TrimSpace(command)); err != nil {
+			return nil, err
 		}
 	}
-	return nil, errors.New("no ExecStart line")
+	switch {
+	case len(words) == 0:
+		return nil, errors.New("no ExecStart line that runs something")
+	case filepath.Base(words[0]) != "k3s" || len(words) < 2 || strings.HasPrefix(words[1], "-"):
+		return nil, errors.New(`ExecStart is not "k3s server ..." as the install script writes it`)
+	}
+	return words, nil
 }
 
 // splitWords splits s at blanks outside of single or double quotes; outside of
@@ -114,21 +135,13 @@ func splitWords(s string) ([]string, error) {
 	return words, nil
 }
 
-// onlyHere gives the flags that no config file keeps, with their values.
+// onlyHere names the flags that no config file keeps.
 func (s service) onlyHere(config map[string]bool) []string {
 	var lost []string
-	keep := false
-	for i, arg := range s.args {
-		switch {
-		case i == 0: // "server"
-		case strings.HasPrefix(arg, "-"):
-			name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-			keep = config[name]
-			if !keep {
-				lost = append(lost, arg)
-			}
-		case !keep: // the value of the flag before it
-			lost = append(lost, arg)
+	for _, arg := range s.args {
+		flag, _, _ := strings.Cut(arg, "=")
+		if strings.HasPrefix(flag, "-") && !config[strings.TrimLeft(flag, "-")] {
+			lost = append(lost, flag)
 		}
 	}
 	return lost

@@ -31,10 +31,10 @@ belong together: Kubernetes has no downgrade, this is the only way back.`, (*lab
 	{"drain", []string{drainFile}, `
 Really drains the node, keeps what the drain said, gives the node back, and
 decides: upgrade without a drain, or add a node first.`, (*lab).drain},
-	{"upgrade", []string{snapshotBefore, upgradeFile}, `
+	{"upgrade", []string{upgradeFile}, `
 Takes the server one minor up. Refuses without before.json, workload.json and a
 backup that verifies, and refuses every target that is not exactly one minor up.`, (*lab).upgrade},
-	{"after", []string{snapshotAfter, afterFile}, `
+	{"after", []string{afterFile}, `
 Reads versions and identities again: the same node, the same workload, its
 restarts, and which kubelets and kubectls the new server allows.`, (*lab).after},
 	{"plan", []string{planFile}, `

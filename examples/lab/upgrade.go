@@ -2,7 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k3sladder/k3sladder/drainprobe"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/skew"
@@ -20,7 +29,14 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	live.say("verifying the backup")
-	verified, err := l.verifyBackup(ctx)
+	cluster, err := l.clusterUID(ctx)
+	if err != nil {
+		return "", err
+	}
+	if before.ClusterUID != "" && before.ClusterUID != cluster {
+		return "", fmt.Errorf("%s is of another cluster: its kube-system had UID %s, this one's has %s", l.path(beforeFile), before.ClusterUID, cluster)
+	}
+	verified, err := l.verifyBackup(ctx, cluster)
 	if err != nil {
 		return "", err
 	}
@@ -36,8 +52,8 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: server_version: %w", l.path(beforeFile), err)
 	}
-	if string(node.UID) != before.NodeUID {
-		return "", fmt.Errorf("%s is of another cluster: its node had UID %s, this one has %s", l.path(beforeFile), before.NodeUID, node.UID)
+	if from == recorded && string(node.UID) != before.NodeUID {
+		return "", fmt.Errorf("the node was made anew since %s: it had UID %s, now it has %s; record what there is now (lab step before --force)", l.path(beforeFile), before.NodeUID, node.UID)
 	}
 	to, err := l.upgradeTarget(ctx, recorded, live)
 	if err != nil {
@@ -60,20 +76,20 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 			return "", l.explain(err)
 		}
 		l.course.how = l.engine.how(to)
-		if err := l.engine.upgrade(ctx, from, to, live); err != nil {
-			return "", fmt.Errorf("upgrading to %s: %w", to, err)
+		if err := l.climb(ctx, node, from, to, live); err != nil {
+			return "", err
 		}
 	case to:
 		// An upgrade that was interrupted after its work was done.
 		live.note("the cluster runs %s already", to)
+		if err := l.waitVersion(ctx, from, to, node.Name, live); err != nil {
+			return "", err
+		}
 	default:
-		return "", fmt.Errorf("the cluster runs %s, which is neither what %s recorded (%s) nor the target (%s)", from, l.path(beforeFile), recorded, to)
+		return "", fmt.Errorf("the cluster runs %s, which is neither what %s recorded (%s) nor the target (%s); if an interrupted upgrade brought it there, repeat with --to %s",
+			from, l.path(beforeFile), recorded, to, from)
 	}
-	if err := l.waitVersion(ctx, to, node.Name, live); err != nil {
-		return "", err
-	}
-	node, err = l.node(ctx)
-	if err != nil {
+	if node, err = l.node(ctx); err != nil {
 		return "", err
 	}
 	err = l.writeJSON(upgradeFile, upgradeRecord{From: recorded.String(), To: to.String(), NodeUID: string(node.UID), RecordedAt: now()})
@@ -113,12 +129,93 @@ func (l *lab) sameToken(sha string) error {
 	return nil
 }
 
+// climb does what the drain step decided, then the upgrade, and waits for it.
+func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Version, live *live) (err error) {
+	decision, err := l.decided()
+	if err != nil {
+		return err
+	}
+	switch decision {
+	case drainprobe.ActionAddNodeFirst:
+		return cli.Negative(fmt.Errorf("refused: %s says decision=%s: add a node and drain again (lab step drain --force), or let go of the budget (the same without --keep-budgets)",
+			l.path(drainFile), decision))
+	case drainprobe.ActionDrain:
+		giveBack, err := l.emptyNode(ctx, node, live)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, giveBack()) }()
+	default:
+		if node.Spec.Unschedulable {
+			live.note("node %s is cordoned, not by the lab: a Pod that has to start again stays Pending", node.Name)
+		}
+	}
+	if err := l.engine.upgrade(ctx, from, to, live); err != nil {
+		return fmt.Errorf("upgrading to %s: %w", to, err)
+	}
+	return l.waitVersion(ctx, from, to, node.Name, live)
+}
+
+// decided is what drain.txt says; nothing when no drain was tried.
+func (l *lab) decided() (drainprobe.Action, error) {
+	if _, err := os.Stat(l.path(drainFile)); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	decision, err := l.decision()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", l.path(drainFile), err)
+	}
+	return drainprobe.Action(decision), nil
+}
+
+// emptyNode drains the node for the time of the upgrade. The returned function
+// gives it back as it was found.
+func (l *lab) emptyNode(ctx context.Context, node *corev1.Node, live *live) (giveBack func() error, err error) {
+	cordon := func(ctx context.Context, on bool) error {
+		patch := fmt.Sprintf(`{"spec":{"unschedulable":%v}}`, on)
+		_, err := l.client.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	// The way back is not to end with ctx, and outlives a restarting server.
+	giveBack = func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.readyTimeout)
+		defer cancel()
+		err := waitFor(ctx, l.readyTimeout, live, "node "+node.Name+" to be given back", func(ctx context.Context) (string, bool) {
+			err := cordon(ctx, node.Spec.Unschedulable)
+			return fmt.Sprint(err), err == nil
+		})
+		if err != nil {
+			return fmt.Errorf("the node is still cordoned: kubectl uncordon %s: %w", node.Name, err)
+		}
+		return nil
+	}
+	if err := cordon(ctx, true); err != nil {
+		return nil, errors.Join(fmt.Errorf("cordoning %s: %w", node.Name, err), giveBack())
+	}
+	drained, err := drainprobe.Attempt(ctx, l.client, node.Name, l.drainOptions(live))
+	if err == nil && !drained.Drained {
+		err = fmt.Errorf("the drain that %s promised does not finish any more: %s; decide again (lab step drain --force)", l.path(drainFile), drained.Reason)
+	}
+	if err != nil {
+		return nil, errors.Join(err, giveBack())
+	}
+	return giveBack, nil
+}
+
 // waitVersion waits until API server and node are at to and the node is Ready.
-func (l *lab) waitVersion(ctx context.Context, to skew.Version, nodeName string, live *live) error {
-	return waitFor(ctx, l.readyTimeout, live, "the API server and node "+nodeName, func(ctx context.Context) (string, bool) {
+// The engine is done by then, so a server that answers with another version is
+// not waited for long.
+func (l *lab) waitVersion(ctx context.Context, from, to skew.Version, nodeName string, live *live) error {
+	began := time.Now()
+	var elsewhere error
+	err := waitFor(ctx, l.readyTimeout, live, "the API server and node "+nodeName, func(ctx context.Context) (string, bool) {
 		server, err := l.server(ctx)
 		if err != nil {
 			return "the API server does not answer", false
+		}
+		if server != to && time.Since(began) > l.settle {
+			elsewhere = fmt.Errorf("the upgrade ended without an error and the cluster runs %s, not %s: look at what the install script said", server, to)
+			return "", true
 		}
 		node, err := l.node(ctx)
 		if err != nil {
@@ -128,4 +225,5 @@ func (l *lab) waitVersion(ctx context.Context, to skew.Version, nodeName string,
 		ready := err == nil && isReady(node)
 		return fmt.Sprintf("API server at %s, kubelet at %s, Ready=%v", server, kubelet, ready), server == to && kubelet == to && ready
 	})
+	return errors.Join(err, elsewhere)
 }

@@ -68,7 +68,14 @@ func (l *lab) workload(ctx context.Context, live *live) (string, error) {
 	if kept.Spec.MinAvailable == nil || kept.Spec.MinAvailable.Type != intstr.Int {
 		return "", fmt.Errorf("PodDisruptionBudget %s/%s is not the lab's own: it has no whole minAvailable; delete it and repeat", namespace, webName)
 	}
-	record := workloadRecord{DeploymentUID: string(deployment.UID), PDBMinAvailable: kept.Spec.MinAvailable.IntValue(), RecordedAt: now()}
+	record := workloadRecord{
+		DeploymentUID: string(deployment.UID), PDBMinAvailable: kept.Spec.MinAvailable.IntValue(),
+		WebReplicas: int(deployment.Status.ReadyReplicas), RecordedAt: now(),
+	}
+	if record.WebReplicas != webReplicas || record.PDBMinAvailable != minAvailable {
+		return "", fmt.Errorf("namespace %s holds another web: %d replicas, a budget that keeps %d; the lab's has %d and %d. Remove the namespace (kubectl delete namespace %s) and repeat",
+			namespace, record.WebReplicas, record.PDBMinAvailable, webReplicas, minAvailable, namespace)
+	}
 	return fmt.Sprintf("Deployment %s/%s, %d ready, budget keeps %d", namespace, webName, deployment.Status.ReadyReplicas, record.PDBMinAvailable),
 		l.writeJSON(workloadFile, record)
 }

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // ErrNoGo means that the Go toolchain, which builds the components, is not in
@@ -126,11 +124,11 @@ func (b builder) binary(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return "", diskError(err, b.dir)
 	}
-	unlock, err := lockedfile.MutexAt(filepath.Join(b.dir, "lock")).Lock()
+	lock, err := b.lock(ctx)
 	if err != nil {
 		return "", diskError(err, b.dir)
 	}
-	defer unlock()
+	defer lock.Close()
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
@@ -142,6 +140,22 @@ func (b builder) binary(ctx context.Context) (string, error) {
 		}
 	}
 	return path, b.build(ctx, path)
+}
+
+// lock waits for its turn among the processes that build this component.
+func (b builder) lock(ctx context.Context) (*os.File, error) {
+	for {
+		lock, err := lockFile(b.dir)
+		if !errors.Is(err, ErrBusy) {
+			return lock, err
+		}
+		b.progress("another process builds it")
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 func (b builder) build(ctx context.Context, path string) error {

@@ -48,6 +48,7 @@ type Cluster struct {
 	temporary bool
 	pki       *pki
 	socket    string
+	lock      *os.File // on the folder, while this cluster is not closed
 
 	mu         sync.Mutex
 	version    string
@@ -59,6 +60,7 @@ type Cluster struct {
 	scheduler  *process
 	config     *rest.Config
 	client     kubernetes.Interface
+	heartbeats func() // stops them
 }
 
 // readyTimeout bounds each wait for a component: a start takes a few seconds
@@ -77,8 +79,8 @@ func New(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Version == "" {
 		opts.Version = From
 	}
-	if opts.Version != From && opts.Version != To {
-		return nil, fmt.Errorf("no practice cluster at %q: there are %s and %s", opts.Version, From, To)
+	if err := supported(opts.Version); err != nil {
+		return nil, err
 	}
 	c := &Cluster{options: opts, version: opts.Version}
 	binaries, err := build(ctx, []string{opts.Version}, opts.Progress)
@@ -87,8 +89,7 @@ func New(ctx context.Context, opts Options) (*Cluster, error) {
 	}
 	c.binaries = binaries
 	if err := c.prepare(); err != nil {
-		c.remove()
-		return nil, err
+		return nil, errors.Join(err, c.remove())
 	}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -96,13 +97,13 @@ func New(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare lays out the folder.
+// prepare takes the folder and lays it out.
 func (c *Cluster) prepare() error {
 	root := c.options.Dir
 	if root == "" {
 		made, err := os.MkdirTemp("", "k3sladder-practice-")
 		if err != nil {
-			return diskError(err, os.TempDir())
+			return fmt.Errorf("no temporary folder (TMPDIR): %w", diskError(err, os.TempDir()))
 		}
 		root, c.temporary = made, true
 	}
@@ -111,20 +112,19 @@ func (c *Cluster) prepare() error {
 		return err
 	}
 	c.layout = layout{root}
+	lock, last, err := claim(root)
+	if err != nil {
+		return err
+	}
+	c.lock = lock
+	if err := upwards(last, c.version); err != nil {
+		return fmt.Errorf("%w; take the cluster down first to start anew", err)
+	}
 	if c.pki, err = loadPKI(c.tls()); err != nil {
 		return err
 	}
-	if err := c.create(c.pki.server.pem); err != nil {
-		return err
-	}
-	if err := c.writeStages(); err != nil {
-		return err
-	}
 	c.socket = filepath.Join(root, "kine.sock")
-	if len(c.socket) > 100 { // a socket's path holds little more
-		return fmt.Errorf("the path %s is too long for a socket; use a folder with a shorter one", c.socket)
-	}
-	return nil
+	return errors.Join(c.create(c.pki.server.pem), c.writeStages(), c.remember(c.version))
 }
 
 // start starts every component on what the folder holds.
@@ -140,6 +140,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startKwok(); err != nil {
 		return err
 	}
+	c.heartbeats = startHeartbeats(c.client)
 	return c.ensureNodes(ctx)
 }
 
@@ -223,6 +224,9 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 			c.port = port
 			return nil
 		}
+		if c.apiserver == nil {
+			return err
+		}
 		stopErr := c.apiserver.stop(time.Second)
 		if fixed != 0 || attempt == 3 || stopErr != nil || !strings.Contains(c.apiserver.tail(), "address already in use") {
 			return errors.Join(err, stopErr)
@@ -288,7 +292,7 @@ func (c *Cluster) startKwok() error {
 	args := []string{
 		"--kubeconfig=" + filepath.Join(c.cred(), "kwok.kubeconfig"),
 		"--manage-nodes-with-annotation-selector=" + kwokAnnotation + "=fake",
-		// Heartbeats are a Stage here, so that a node can lose them.
+		// Heartbeats are this process's, so that a node can lose them.
 		"--node-lease-duration-seconds=0", "--cidr=10.42.0.0/16", "--node-ip=127.0.0.1",
 	}
 	for _, stage := range stageNames() {
@@ -329,6 +333,9 @@ func (c *Cluster) Client() kubernetes.Interface {
 // Upgrade stops the control plane, starts version's on the same database and
 // moves the nodes' kubelets to it.
 func (c *Cluster) Upgrade(ctx context.Context, version string) error {
+	if err := errors.Join(supported(version), upwards(c.Version(), version)); err != nil {
+		return err
+	}
 	binaries, err := build(ctx, []string{version}, c.options.Progress)
 	if err != nil {
 		return err
@@ -339,6 +346,9 @@ func (c *Cluster) Upgrade(ctx context.Context, version string) error {
 		return err
 	}
 	c.version, c.binaries = version, binaries
+	if err := c.remember(version); err != nil {
+		return err
+	}
 	if err := c.startControlPlane(ctx); err != nil {
 		return err
 	}
@@ -353,20 +363,24 @@ func (c *Cluster) Stop(context.Context) error {
 }
 
 // Restart starts a stopped cluster again on the same data, as version; empty
-// means the version it had.
+// means the version it had. An older version is for a datastore that was
+// restored from that time.
 func (c *Cluster) Restart(ctx context.Context, version string) error {
 	c.mu.Lock()
 	if version == "" {
 		version = c.version
 	}
 	c.mu.Unlock()
+	if err := supported(version); err != nil {
+		return err
+	}
 	binaries, err := build(ctx, []string{version}, c.options.Progress)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	c.version, c.binaries = version, binaries
-	err = c.stop()
+	err = errors.Join(c.stop(), c.remember(version))
 	c.mu.Unlock()
 	if err != nil {
 		return err
@@ -398,15 +412,25 @@ func (c *Cluster) Close() error {
 	return errors.Join(c.stop(), c.remove())
 }
 
+// remove gives the folder up.
 func (c *Cluster) remove() error {
-	if !c.temporary {
-		return nil
+	var err error
+	if c.temporary {
+		err = os.RemoveAll(c.root)
 	}
-	return os.RemoveAll(c.root)
+	if c.lock != nil {
+		err = errors.Join(err, c.lock.Close())
+		c.lock = nil
+	}
+	return err
 }
 
 // stop ends the components, the datastore last.
 func (c *Cluster) stop() error {
+	if c.heartbeats != nil {
+		c.heartbeats()
+		c.heartbeats = nil
+	}
 	err := errors.Join(c.kwok.stop(time.Second), c.stopControlPlane(), c.kine.stop(10*time.Second))
 	c.kwok, c.kine = nil, nil
 	return err

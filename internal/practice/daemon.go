@@ -46,9 +46,6 @@ func socketIn(dir string) string { return filepath.Join(dir, "control.sock") }
 // called. Progress and failures while starting go to the callers of Up, through
 // log.
 func Serve(ctx context.Context, opts Options) (err error) {
-	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
-		return diskError(err, opts.Dir)
-	}
 	c, err := New(ctx, opts)
 	if err != nil {
 		return err
@@ -103,8 +100,14 @@ func call(ctx context.Context, dir, method, path string) (*Running, error) {
 		return nil, err
 	}
 	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("%w (%s); start one with: make practice-up", ErrNotRunning, dir)
+	var dial *net.OpError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return nil, fmt.Errorf("%w (%s)", ErrNotRunning, dir)
+	case err != nil:
+		return nil, fmt.Errorf("the practice cluster in %s does not answer: %w; its log is %s", dir, err, filepath.Join(dir, "practice.log"))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
@@ -128,22 +131,34 @@ func UpgradeRunning(ctx context.Context, dir, version string) (*Running, error) 
 	return call(ctx, dir, http.MethodPost, "/upgrade?version="+strings.ReplaceAll(version, "+", "%2B"))
 }
 
-// Down ends the cluster that runs in dir and removes the folder.
+// Down ends the cluster that runs in dir, if one does, and removes what it made
+// there. ErrNotRunning if dir never held one.
 func Down(ctx context.Context, dir string) error {
 	running, err := call(ctx, dir, http.MethodPost, "/down")
-	if err != nil {
-		return err
-	}
-	err = wait(ctx, "the cluster to end", nil, func(context.Context) error {
-		if syscall.Kill(running.PID, 0) == nil {
-			return fmt.Errorf("process %d still runs", running.PID)
+	if err == nil {
+		err = wait(ctx, "the cluster to end", nil, func(context.Context) error {
+			if syscall.Kill(running.PID, 0) == nil {
+				return fmt.Errorf("process %d still runs", running.PID)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		return removeOwn(dir)
+	}
+	if !errors.Is(err, ErrNotRunning) {
+		return err
+	}
+	// One that was killed, or never came up.
+	if _, statErr := os.Stat(filepath.Join(dir, markerName)); statErr != nil {
+		return err
+	}
+	lock, err := lockFile(dir)
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(dir)
+	return errors.Join(removeOwn(dir), lock.Close())
 }
 
 // Up starts a cluster in dir that outlives this program: it runs command, whose
@@ -153,6 +168,9 @@ func Down(ctx context.Context, dir string) error {
 func Up(ctx context.Context, dir string, command []string, progress func(string)) (*Running, error) {
 	if running, err := Status(ctx, dir); err == nil {
 		return running, nil
+	}
+	if err := mine(dir); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, diskError(err, dir)
@@ -193,10 +211,27 @@ func Up(ctx context.Context, dir string, command []string, progress func(string)
 			<-ended
 			return nil, ctx.Err()
 		case err := <-ended:
-			return nil, fmt.Errorf("the cluster ended while starting (%w):\n%s", err, follow.tail())
+			// What it said last, and why.
+			_, _ = io.Copy(follow, said)
+			return nil, fmt.Errorf("the cluster did not start (%w): %s", err, strings.TrimSpace(follow.tail()))
 		case <-tick.C:
 		}
 	}
+}
+
+// WriteText writes what a shell can read and a person can paste.
+func (r *Running) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "export KUBECONFIG=%s\nexport K3S_DATA_DIR=%s\n# %s; it all lives in %s\n",
+		shellWord(r.Kubeconfig), shellWord(r.DataDir), r.Version, r.Dir)
+	return err
+}
+
+// shellWord makes s one word for a POSIX shell.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, " \t'\"$`\\*?#&;|<>()") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }
 
 // serialised gives progress one caller at a time.

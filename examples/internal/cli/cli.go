@@ -40,12 +40,21 @@ type negative struct{ error }
 
 func (n negative) Unwrap() error { return n.error }
 
-// Main runs cmd with the process's arguments until it ends or a SIGINT, SIGTERM
-// or SIGHUP (a closed terminal) cancels its context, and exits. A second signal
-// kills the process.
+// Main runs cmd with the process's arguments until it ends, and exits. SIGINT,
+// SIGTERM and SIGHUP (a closed terminal) cancel its context; what it has taken,
+// such as a cordoned node, it then gives back. A third signal ends it at once.
 func Main(cmd *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(os.Stderr, "still cleaning up; once more ends it at once")
+		<-signals
+		os.Exit(ExitFailed)
+	}()
 	os.Exit(Run(ctx, cmd, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -5,10 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,7 +15,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd := command()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -64,7 +62,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return describe(cmd.OutOrStdout(), running)
+			return running.WriteText(cmd.OutOrStdout())
 		},
 	}
 	addStart(up)
@@ -89,7 +87,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return describe(cmd.OutOrStdout(), running)
+			return running.WriteText(cmd.OutOrStdout())
 		},
 	}
 	upgrade.Flags().StringVar(&to, "to", practice.To, "version to go to")
@@ -102,7 +100,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return describe(cmd.OutOrStdout(), running)
+			return running.WriteText(cmd.OutOrStdout())
 		},
 	}
 	down := &cobra.Command{
@@ -112,19 +110,4 @@ func command() *cobra.Command {
 	}
 	root.AddCommand(up, serve, upgrade, status, down)
 	return root
-}
-
-// describe prints what a shell can read and a person can paste.
-func describe(w io.Writer, running *practice.Running) error {
-	_, err := fmt.Fprintf(w, "export KUBECONFIG=%s\nexport K3S_DATA_DIR=%s\n# %s; it all lives in %s\n",
-		quote(running.Kubeconfig), quote(running.DataDir), running.Version, running.Dir)
-	return err
-}
-
-// quote makes s one word for a POSIX shell.
-func quote(s string) string {
-	if strings.ContainsAny(s, " \t'\"$`\\*?#&;|<>()") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
