@@ -265,7 +265,7 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 	// What the upgrade needs is built while the steps before it run.
 	if err = practice.Build(ctx, []string{practice.From}, o.term.say); err != nil {
 		live.end("")
-		return err
+		return unlessInterrupted(ctx, err)
 	}
 	built := practice.BuildLater(ctx, []string{practice.To})
 	defer func() {
@@ -283,7 +283,7 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 	}
 	if err != nil {
 		live.end("")
-		return err
+		return unlessInterrupted(ctx, err)
 	}
 	live.end("practice cluster " + practice.From + " (real control plane and datastore, simulated kubelets)")
 	if err := o.open(cmd); err != nil {

@@ -64,7 +64,7 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 	}
 	if len(todo) > 1 {
 		if err := l.preflight(ctx); err != nil {
-			return err
+			return unlessInterrupted(ctx, err)
 		}
 	}
 	for _, s := range todo {
@@ -83,6 +83,14 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 		l.summary(l.result)
 	}
 	return nil
+}
+
+// unlessInterrupted is err, unless it only follows from an interrupt.
+func unlessInterrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted before the first step")
+	}
+	return err
 }
 
 // preflight refuses a target that the upgrade would refuse, before a node is

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -262,9 +263,9 @@ func shortTemp(t *testing.T) string {
 
 func (s *served) schedulable(t *testing.T) bool {
 	t.Helper()
-	nodes, err := s.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	node, err := s.client.CoreV1().Nodes().Get(t.Context(), practice.DefaultNode().Name, metav1.GetOptions{})
 	must(t, err)
-	return !nodes.Items[0].Spec.Unschedulable
+	return !node.Spec.Unschedulable
 }
 
 // Everything that a person on a real server meets, in the order of a climb:
@@ -297,7 +298,9 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 	step(0, "backup", "--force")
 
 	interruptedDrain(t, s, dir)
-	step(0, "drain")
+	expect(step(0, "drain", "--keep-budgets"), "decision=add-node-first")
+	expect(step(1, "upgrade"), "add a node and drain again")
+	step(0, "drain", "--force")
 	if !s.schedulable(t) {
 		t.Error("the node is still cordoned after the drain")
 	}
@@ -347,6 +350,39 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 	step(0, "plan", "--force")
 	step(0, "report")
 	expectLab(t, 0, "check", "--dir", dir)
+}
+
+// With a second node the drain finishes, so it is done for the upgrade: the
+// node is empty meanwhile, and given back.
+func TestADrainThatFinishesIsDoneForTheUpgrade(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	server, err := s.client.CoreV1().Nodes().Get(t.Context(), practice.DefaultNode().Name, metav1.GetOptions{})
+	must(t, err)
+	second := server.DeepCopy()
+	second.ObjectMeta = metav1.ObjectMeta{Name: "agent", Annotations: server.Annotations, Labels: map[string]string{"kubernetes.io/hostname": "agent"}}
+	second.Spec = corev1.NodeSpec{}
+	_, err = s.client.CoreV1().Nodes().Create(t.Context(), second, metav1.CreateOptions{})
+	must(t, err)
+	dir := filepath.Join(t.TempDir(), "out")
+	out := expectLab(t, 0, slices.Concat([]string{"run", "--dir", dir}, s.flags, []string{"--drain-timeout", "1m"})...)
+	if !strings.Contains(out, "decision=drain") {
+		t.Fatalf("the drain did not finish:\n%s", out)
+	}
+	if !s.schedulable(t) {
+		t.Error("the node was not given back")
+	}
+	pods, err := s.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + server.Name})
+	must(t, err)
+	if len(pods.Items) != 0 {
+		t.Errorf("%d Pods were on the node during the upgrade", len(pods.Items))
+	}
+	expectLab(t, 0, "check", "--dir", dir)
+	report, err := os.ReadFile(filepath.Join(dir, reportFile))
+	must(t, err)
+	if !strings.Contains(string(report), "The node was drained for the upgrade") {
+		t.Errorf("the report does not say so:\n%s", report)
+	}
 }
 
 // interruptedDrain sends SIGINT in mid-drain: the node must come back.

@@ -213,6 +213,9 @@ func Up(ctx context.Context, dir string, command []string, progress func(string)
 		case err := <-ended:
 			// What it said last, and why.
 			_, _ = io.Copy(follow, said)
+			if _, statErr := os.Stat(filepath.Join(dir, markerName)); statErr != nil {
+				_ = removeOwn(dir) // it did not even get the folder
+			}
 			return nil, fmt.Errorf("the cluster did not start (%w): %s", err, strings.TrimSpace(follow.tail()))
 		case <-tick.C:
 		}
