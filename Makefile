@@ -35,14 +35,14 @@ test: ## All tests that CI runs: unit (race detector), short fuzz runs, practice
 	@echo "== practice tests (the first ones build a control plane: about 10 minutes, once)"
 	@scripts/practice-tests
 
-test-all: ## As test, and every drain scenario and seed on practice clusters (an hour)
-	@$(MAKE) test K3SLADDER_ALL=1
+test-all: ## As test, and every drain scenario and seed on practice clusters (half an hour more)
+	@DRAINPROBE_ALL=1 DRAINPROBE_SEEDS=100 $(MAKE) test
 
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) vet -tags practice,browser ./...
-	$(GO) run $(STATICCHECK) -tags practice,browser ./...
+	$(GO) vet -tags practice,browser,bench ./...
+	$(GO) run $(STATICCHECK) -tags practice,browser,bench ./...
 
 bench: ## Benchmarks of docs/benchmarks.md
 	@scripts/bench

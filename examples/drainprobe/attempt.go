@@ -9,6 +9,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 )
 
 // attemptTimeout is how long a probe tries unless told otherwise. kubectl's
@@ -21,7 +22,7 @@ type attemptOutput struct {
 	Decision *drainprobe.Decision `json:"decision"`
 }
 
-func newAttemptCommand(kube *cli.KubeFlags) *cobra.Command {
+func newAttemptCommand(kube *connect.Flags) *cobra.Command {
 	var (
 		drain   drainFlags
 		policy  policyFlags

@@ -9,6 +9,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 )
 
 func newCommand() *cobra.Command {
@@ -18,7 +19,7 @@ func newCommand() *cobra.Command {
 		Long: `drainprobe answers whether kubectl drain would finish, without touching anything
 (forecast), or drains the node for real and gives it back as it was (attempt).`,
 	}
-	kube := cli.NewKubeFlags()
+	kube := connect.NewFlags()
 	kube.AddFlags(cmd)
 	cmd.AddCommand(newForecastCommand(kube), newAttemptCommand(kube))
 	return cmd
@@ -59,7 +60,7 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.KeepServing, "keep-serving", false, "decide so that no service loses its last ready Pod")
 }
 
-func client(kube *cli.KubeFlags) (kubernetes.Interface, error) {
+func client(kube *connect.Flags) (kubernetes.Interface, error) {
 	config, err := kube.Config()
 	if err != nil {
 		return nil, err

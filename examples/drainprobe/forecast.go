@@ -10,10 +10,11 @@ import (
 
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 )
 
 type forecastCommand struct {
-	kube     *cli.KubeFlags
+	kube     *connect.Flags
 	drain    drainFlags
 	policy   policyFlags
 	out      cli.Output
@@ -28,7 +29,7 @@ type forecastOutput struct {
 	Decision *drainprobe.Decision `json:"decision,omitempty"`
 }
 
-func newForecastCommand(kube *cli.KubeFlags) *cobra.Command {
+func newForecastCommand(kube *connect.Flags) *cobra.Command {
 	c := &forecastCommand{kube: kube}
 	cmd := &cobra.Command{
 		Use:   "forecast [NODE]",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/backup"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/internal/practice"
 	"github.com/k3sladder/k3sladder/skew"
 )
@@ -22,7 +23,7 @@ import (
 // options are the flags.
 type options struct {
 	lab
-	kube          *cli.KubeFlags
+	kube          *connect.Flags
 	practice      bool
 	keep          bool
 	kept          *practice.Running // with keep, once it runs
@@ -33,7 +34,7 @@ type options struct {
 
 func newCommand() *cobra.Command {
 	cobra.EnableCommandSorting = false // the steps have an order
-	o := &options{kube: cli.NewKubeFlags()}
+	o := &options{kube: connect.NewFlags()}
 	root := &cobra.Command{
 		Use:   "lab",
 		Short: "Take a k3s cluster exactly one minor up, and prove that it is the same cluster",

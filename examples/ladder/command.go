@@ -11,12 +11,13 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/skew"
 )
 
 // options are the flags of ladder and its subcommand.
 type options struct {
-	kube *cli.KubeFlags
+	kube *connect.Flags
 	out  cli.Output
 
 	from, to, channel string
@@ -28,7 +29,7 @@ type options struct {
 }
 
 func newCommand() *cobra.Command {
-	o := &options{kube: cli.NewKubeFlags()}
+	o := &options{kube: connect.NewFlags()}
 	cmd := &cobra.Command{
 		Use:   "ladder",
 		Short: "The ladder from a running k3s version to where a channel points",

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
-func newApplyCommand(kube *cli.KubeFlags) *cobra.Command {
+func newApplyCommand(kube *connect.Flags) *cobra.Command {
 	var out cli.Output
 	var crd, controller string
 	var dryRun, ignoreLint, force bool

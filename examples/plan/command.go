@@ -15,12 +15,12 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
 func newCommand() *cobra.Command {
-	kube := cli.NewKubeFlags()
+	kube := connect.NewFlags()
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Write, judge, explain, apply and follow upgrade Plans",
@@ -41,7 +41,7 @@ node, applies a Plan and follows it until its nodes run the version.`,
 }
 
 // clients connects by kubectl's rules.
-func clients(kube *cli.KubeFlags) (suc.Clients, error) {
+func clients(kube *connect.Flags) (suc.Clients, error) {
 	cfg, err := kube.Config()
 	if err != nil {
 		return suc.Clients{}, err
@@ -62,7 +62,7 @@ type factsFlags struct {
 
 // facts reads the file, or the cluster when it was asked for; nil is nothing
 // known.
-func (f *factsFlags) facts(ctx context.Context, kube *cli.KubeFlags) (*suc.Facts, error) {
+func (f *factsFlags) facts(ctx context.Context, kube *connect.Flags) (*suc.Facts, error) {
 	switch {
 	case f.file != "":
 		b, err := read(f.file)

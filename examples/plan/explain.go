@@ -10,10 +10,11 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
-func newExplainCommand(kube *cli.KubeFlags) *cobra.Command {
+func newExplainCommand(kube *connect.Flags) *cobra.Command {
 	var from factsFlags
 	var out cli.Output
 	cmd := &cobra.Command{
@@ -77,7 +78,7 @@ Exit status: 0 explained, 2 failure.`,
 
 // live adds what only the cluster and the channel server know: the UID and the
 // status of an applied Plan, its Secrets' hashes, and the channel's answer.
-func live(ctx context.Context, kube *cli.KubeFlags, p *suc.Plan, opts suc.ExplainOptions) (suc.ExplainOptions, error) {
+func live(ctx context.Context, kube *connect.Flags, p *suc.Plan, opts suc.ExplainOptions) (suc.ExplainOptions, error) {
 	c, err := clients(kube)
 	if err != nil {
 		return opts, err

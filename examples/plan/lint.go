@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
-func newLintCommand(kube *cli.KubeFlags) *cobra.Command {
+func newLintCommand(kube *connect.Flags) *cobra.Command {
 	var from factsFlags
 	var out cli.Output
 	var strict, rules bool

@@ -15,13 +15,14 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
 // nextFlags are the flags of plan next.
 type nextFlags struct {
-	kube *cli.KubeFlags
+	kube *connect.Flags
 	out  cli.Output
 
 	from, to, source, datastore, ladder string
@@ -38,7 +39,7 @@ type nextFlags struct {
 	serverName, agName string
 }
 
-func newNextCommand(kube *cli.KubeFlags) *cobra.Command {
+func newNextCommand(kube *connect.Flags) *cobra.Command {
 	o := &nextFlags{kube: kube}
 	cmd := &cobra.Command{
 		Use:   "next",

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
-func newWatchCommand(kube *cli.KubeFlags) *cobra.Command {
+func newWatchCommand(kube *connect.Flags) *cobra.Command {
 	var out cli.Output
 	var opts suc.WatchOptions
 	var timeout time.Duration

@@ -16,13 +16,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 )
 
 func apiusageCommand() *cobra.Command {
 	var (
-		kube    = cli.NewKubeFlags()
+		kube    = connect.NewFlags()
 		output  cli.Output
 		target  string
 		metrics []string

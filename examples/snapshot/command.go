@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/snapshot/report"
 )
@@ -39,7 +40,7 @@ Exit codes: 0 the same, nothing removed; 1 differences, removals;
 
 func captureCommand() *cobra.Command {
 	var (
-		kube  = cli.NewKubeFlags()
+		kube  = connect.NewFlags()
 		opts  snapshot.Options
 		out   string
 		force bool

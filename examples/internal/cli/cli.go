@@ -1,5 +1,5 @@
 // Package cli holds what the example binaries share: exit codes, output
-// formats, signals and the road from kubectl's flags to a client.
+// formats and signals.
 package cli
 
 import (

@@ -1,4 +1,6 @@
-package cli
+// Package connect is the road from kubectl's flags to a cluster, shared by the
+// example binaries that talk to one.
+package connect
 
 import (
 	"fmt"
@@ -15,18 +17,18 @@ import (
 // rules find none (https://docs.k3s.io/cluster-access).
 const K3sKubeconfig = "/etc/rancher/k3s/k3s.yaml"
 
-// KubeFlags are kubectl's connection flags: --kubeconfig, --context, -n and
+// Flags are kubectl's connection flags: --kubeconfig, --context, -n and
 // their family.
-type KubeFlags struct{ *genericclioptions.ConfigFlags }
+type Flags struct{ *genericclioptions.ConfigFlags }
 
-// NewKubeFlags gives the flags with kubectl's defaults.
-func NewKubeFlags() *KubeFlags {
-	return &KubeFlags{genericclioptions.NewConfigFlags(true)}
+// NewFlags gives the flags with kubectl's defaults.
+func NewFlags() *Flags {
+	return &Flags{genericclioptions.NewConfigFlags(true)}
 }
 
 // AddFlags adds them to cmd and to its subcommands. Help shows those that
 // people use; the rest of the family works as in kubectl.
-func (k *KubeFlags) AddFlags(cmd *cobra.Command) {
+func (k *Flags) AddFlags(cmd *cobra.Command) {
 	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	k.ConfigFlags.AddFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -41,7 +43,7 @@ func (k *KubeFlags) AddFlags(cmd *cobra.Command) {
 
 // Config reads the connection by kubectl's rules ($KUBECONFIG, ~/.kube/config,
 // the flags), then from K3sKubeconfig.
-func (k *KubeFlags) Config() (*rest.Config, error) {
+func (k *Flags) Config() (*rest.Config, error) {
 	cfg, err := k.config()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s)", err, K3sKubeconfig)
@@ -52,7 +54,7 @@ func (k *KubeFlags) Config() (*rest.Config, error) {
 	return cfg, nil
 }
 
-func (k *KubeFlags) config() (*rest.Config, error) {
+func (k *Flags) config() (*rest.Config, error) {
 	// Where there is nothing to read, ConfigFlags give http://localhost:8080, which
 	// is never what a k3s user means.
 	raw, err := k.ToRawKubeConfigLoader().RawConfig()
