@@ -71,12 +71,11 @@ func (g *Grade) writeText(w io.Writer) error {
 // evidence is what the folder's files say, read once; a file that cannot be
 // read leaves its record empty.
 type evidence struct {
-	before     beforeRecord
-	workload   workloadRecord
-	deprecated []byte
-	backup     backupRecord
-	upgrade    upgradeRecord
-	after      afterRecord
+	before   beforeRecord
+	workload workloadRecord
+	backup   backupRecord
+	upgrade  upgradeRecord
+	after    afterRecord
 
 	from, to, now skew.Version // of upgrade.json and after.json
 }

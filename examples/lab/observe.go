@@ -82,7 +82,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	}
 	web, ok := snap.Workload("Deployment", namespace, webName)
 	if !ok {
-		return "", fmt.Errorf("Deployment %s/%s is gone", namespace, webName)
+		return "", fmt.Errorf("the Deployment %s/%s is gone", namespace, webName)
 	}
 	traefik, err := snap.Deployed("traefik")
 	if err != nil {
