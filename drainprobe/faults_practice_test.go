@@ -110,7 +110,11 @@ func TestAttemptThroughAnAPIServerRestart(t *testing.T) {
 	if err := <-back; err != nil {
 		t.Fatal(err)
 	}
-	if err != nil || got.Drained || !got.Restored || len(got.Evicted) != 1 || !got.Recovered {
+	// The server may die between writing an eviction into the budget and deleting
+	// the Pod; the disruption controller then holds the budget for two minutes,
+	// and none goes (https://github.com/kubernetes/kubernetes/blob/master/pkg/controller/disruption/disruption.go,
+	// DeletionTimeout).
+	if err != nil || got.Drained || !got.Restored || len(got.Evicted) > 1 || !got.Recovered {
 		t.Errorf("%v\n%s", err, got)
 	}
 	if !lost.Load() || !returned.Load() {
