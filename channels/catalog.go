@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/k3sladder/k3sladder/skew"
 )
@@ -229,5 +231,20 @@ func serverError(code, message string, status int) string {
 	if status != 0 {
 		text = fmt.Sprintf("%d %s", status, text)
 	}
-	return text
+	return printable(text)
+}
+
+// printable makes a stranger's words fit for a terminal: on one line, without
+// control characters, and no longer than a person reads.
+func printable(text string) string {
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }

@@ -110,6 +110,10 @@ func (i image) family() string {
 	return ""
 }
 
+// upgradeWords are names under Rancher's that mean its upgrade images and are
+// not theirs, such as rancher/k3s-updater.
+var upgradeWords = regexp.MustCompile(`^rancher/(?:(k3s|rke2)[-_.]*up(?:grad|dat)[a-z]*|up(?:grad|dat)[a-z]*[-_.]*(k3s|rke2))$`)
+
 // misspelt is the published image that was most likely meant, "" when the image
 // is right or something else altogether. Any registry may hold the images under
 // any path; on Docker Hub they are Rancher's.
@@ -134,6 +138,9 @@ func (i image) misspelt() string {
 			return K3sImage
 		case "rancher/rke2", "rancher/rke2-runtime":
 			return RKE2Image
+		}
+		if m := upgradeWords.FindStringSubmatch(i.path); m != nil {
+			return "rancher/" + or(m[1], m[2]) + "-upgrade"
 		}
 	}
 	bare := strings.NewReplacer("_", "-", ".", "-").Replace(name)

@@ -55,6 +55,8 @@ type linter struct {
 	problems Findings
 	// secrets are "namespace/name" that the files bring, accounts likewise.
 	secrets, accounts map[string]bool
+	// idle are those of the secrets that no Plan of the files names.
+	idle []string
 	// byName finds subjects by "namespace/name"; broken Plans are in it too.
 	byName  map[string][]*subject
 	broken  map[string]bool
@@ -138,6 +140,7 @@ func (l *linter) run(order map[string]int) Findings {
 			l.servers[s.plan.Namespace] = append(l.servers[s.plan.Namespace], s)
 		}
 	}
+	l.idle = l.idleSecrets()
 	each(len(l.subjects), func(i int) { l.judge(l.subjects[i]) })
 	l.overlaps()
 	all := l.problems
@@ -234,7 +237,7 @@ func (s *subject) learn(facts *Facts) {
 	}
 	if sp.Prepare != nil {
 		s.prepare = parseImage(sp.Prepare.Image)
-		s.waits, s.waiting = waitsFor(sp.Prepare, s.prepare)
+		s.waits, s.waiting = waitsFor(sp.Prepare)
 	}
 	s.resolved = sp.Version
 	if s.resolved == "" && facts != nil {

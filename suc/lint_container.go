@@ -229,7 +229,45 @@ func (s *subject) judgeSecretExists(l *linter, name string, at path) {
 		s.add("secret-missing", at, fmt.Sprintf("Secret %s does not exist, and %s does", quote(name), near)+effect, "did you mean "+near+"?")
 	case known != nil:
 		s.add("secret-missing", at, fmt.Sprintf("Secret %s does not exist in namespace %s", quote(name), ns)+effect, "create it first")
+	default:
+		for _, k := range l.idle {
+			if n, other, _ := strings.Cut(k, "/"); n == ns || n == "" {
+				s.add("secret-missing", at, fmt.Sprintf("Secret %s is not in the files, and %s is, which no Plan names", quote(name), other)+effect, "did you mean "+other+"?")
+				return
+			}
+		}
 	}
+}
+
+// idleSecrets are Secrets that the files bring and no Plan of them names
+// anywhere: most likely one that a Plan calls by another name.
+func (l *linter) idleSecrets() []string {
+	named := map[string]bool{}
+	for _, s := range l.subjects {
+		sp, ns := &s.plan.Spec, s.plan.Namespace+"/"
+		for _, x := range sp.Secrets {
+			named[ns+x.Name] = true
+		}
+		for _, x := range sp.ImagePullSecrets {
+			named[ns+x.Name] = true
+		}
+		for _, c := range []*ContainerSpec{sp.Prepare, sp.Upgrade} {
+			if c == nil {
+				continue
+			}
+			for _, e := range c.EnvFrom {
+				if e.SecretRef != nil {
+					named[ns+e.SecretRef.Name] = true
+				}
+			}
+			for _, e := range c.Env {
+				if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+					named[ns+e.ValueFrom.SecretKeyRef.Name] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(keys(l.secrets), func(k string) bool { return named[k] })
 }
 
 func keys(set map[string]bool) []string {

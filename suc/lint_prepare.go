@@ -4,18 +4,27 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/k3sladder/k3sladder/skew"
 )
 
+// wrapped finds the upgrade image's "prepare" in a shell's command line.
+var wrapped = regexp.MustCompile(`(?:^|[\s/;&|])upgrade\.sh\s+prepare(?:\s+["']?([^\s"';&|]+))?`)
+
 // waitsFor says whether a prepare container runs the upgrade image's "prepare",
 // and for which Plan it waits. Another command does something else.
-func waitsFor(c *ContainerSpec, img image) (plan string, waiting bool) {
+func waitsFor(c *ContainerSpec) (plan string, waiting bool) {
 	args := c.Args
 	if len(c.Command) > 0 {
 		if filepath.Base(c.Command[0]) != "upgrade.sh" {
+			for _, a := range slices.Concat(c.Command[1:], args) {
+				if m := wrapped.FindStringSubmatch(a); m != nil {
+					return m[1], true
+				}
+			}
 			return "", false
 		}
 		args = slices.Concat(c.Command[1:], args)
@@ -31,6 +40,7 @@ func waitsFor(c *ContainerSpec, img image) (plan string, waiting bool) {
 
 func (s *subject) judgePrepare(l *linter) {
 	upgrades := s.family == "k3s" || s.family == "rke2"
+	s.judgeCommands()
 	if p := s.plan.Spec.Prepare; p != nil && !s.waiting && len(p.Command) == 0 && (s.prepare.family() == "k3s" || s.prepare.family() == "rke2") {
 		s.judgeOtherArgs(p)
 		return
@@ -80,6 +90,32 @@ func (s *subject) judgeOtherArgs(p *ContainerSpec) {
 			fix = fmt.Sprintf("args: [prepare, %s]", p.Args[0])
 		}
 		s.add("prepare-args", at, fmt.Sprintf("begin with %s, which the image takes for a command and does not have: prepare fails, and the Job with it", quote(p.Args[0])), fix)
+	}
+}
+
+// judgeCommands finds the words of the upgrade image's entry point where they
+// replace it, and an upgrade container that only waits.
+func (s *subject) judgeCommands() {
+	for _, c := range []struct {
+		at   path
+		spec *ContainerSpec
+		img  image
+		word string
+	}{
+		{spec("prepare"), s.plan.Spec.Prepare, s.prepare, "prepare"},
+		{spec("upgrade"), s.plan.Spec.Upgrade, s.image, "upgrade"},
+	} {
+		if f := c.img.family(); c.spec == nil || f != "k3s" && f != "rke2" {
+			continue
+		}
+		if cmd := c.spec.Command; len(cmd) > 0 {
+			if first, _, _ := strings.Cut(cmd[0], " "); first == "prepare" || first == "upgrade" {
+				s.add("prepare-args", c.at.at("command"), fmt.Sprintf("replaces the image's entry point, and the image has no program %s: the container fails, and the Job with it", quote(cmd[0])),
+					"write args instead of command")
+			}
+		} else if a := c.spec.Args; c.word == "upgrade" && len(a) > 0 && a[0] == "prepare" {
+			s.add("prepare-args", c.at.at("args"), "make the upgrade container wait and install nothing: nodes are marked as done and run what they ran", "leave args out of upgrade; waiting belongs into spec.prepare")
+		}
 	}
 }
 

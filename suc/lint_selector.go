@@ -236,10 +236,28 @@ func (s *subject) judgeRoles() {
 	case s.waiting && len(servers) > 0:
 		s.add("server-as-agent", spec("nodeSelector"), fmt.Sprintf("selects server %s, and prepare waits until every server runs the new version: it waits for itself", strings.Join(servers, ", ")),
 			"keep servers out with "+ControlPlaneLabel+" DoesNotExist")
+	case s.waiting && !s.nodesKnown && s.role == anyRole && s.takesServers():
+		s.add("server-as-agent", spec("nodeSelector"), "lets servers in, and prepare waits until every server runs the new version: a server would wait for itself",
+			"keep servers out with "+ControlPlaneLabel+" DoesNotExist")
 	case s.waiting && !s.nodesKnown && s.role == serverRole:
 		s.add("prepare-on-server", spec("prepare", "args"), "waits until every server runs the new version, and this Plan selects servers: it waits for itself", "only agent Plans wait for servers")
 	case len(servers) > 0 && len(agents) > 0:
 		s.add("mixed-roles", spec("nodeSelector"), fmt.Sprintf("selects servers (%s) and agents (%s); the order is a hash, so an agent can come before its servers", strings.Join(servers, ", "), strings.Join(agents, ", ")),
 			"make one Plan for servers and one for agents that waits for it")
 	}
+}
+
+// takesServers reports whether the selector asks for nothing that a server of
+// any cluster would lack. What it asks of other labels nobody can know.
+func (s *subject) takesServers() bool {
+	for k, d := range s.demands {
+		switch {
+		case k == corev1.LabelOSStable && !d.excludes("linux"):
+		case k == ControlPlaneLabel && !d.excludes("true"):
+		case k == corev1.LabelHostname && d.in == nil && len(d.notIn) == 0:
+		default:
+			return false
+		}
+	}
+	return len(s.demands) > 0
 }

@@ -400,6 +400,24 @@ func TestSiblings(t *testing.T) {
 		"deadline of a minute":       {edit("jobActiveDeadlineSecs: 30"), "", Warning, "deadline"},
 		"another API's Plan":         {"apiVersion: forklift.konveyor.io/v1beta1\nkind: Plan\nmetadata: {name: x}\nspec: {warm: true}\n", "", "", ""},
 		"an empty file":              {"", "", "", ""},
+
+		"prepare as a program":                {edit() + agents("prepare: {image: rancher/k3s-upgrade, command: [prepare, k3s-server]}"), "", Error, "prepare-args"},
+		"prepare in one word as program":      {edit() + agents(`prepare: {image: rancher/k3s-upgrade, command: ["prepare k3s-server"]}`), "", Error, "prepare-args"},
+		"upgrade as a program":                {edit("upgrade: {image: rancher/k3s-upgrade, command: [upgrade]}"), "", Error, "prepare-args"},
+		"upgrade only waits":                  {edit() + agents("upgrade: {image: rancher/k3s-upgrade, args: [prepare, k3s-server]}"), "", Error, "prepare-args"},
+		"upgrade says upgrade":                {edit("upgrade: {image: rancher/k3s-upgrade, args: [upgrade]}"), "", "", ""},
+		"prepare through a shell":             {edit() + agents(`prepare: {image: rancher/k3s-upgrade, command: [sh, -c], args: ["sleep 5; /bin/upgrade.sh prepare k3s-server"]}`), "", "", ""},
+		"prepare of another, by a shell":      {edit() + agents(`prepare: {image: rancher/k3s-upgrade, command: [sh, -c, "upgrade.sh prepare server-plan"]}`), "", Error, "prepare-missing-plan"},
+		"shell without a name":                {edit() + agents(`prepare: {image: rancher/k3s-upgrade, command: [sh, -c, "upgrade.sh prepare"]}`), "", Error, "prepare-no-name"},
+		"agents by NotIn false, offline":      {edit() + agents("nodeSelector: {matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: NotIn, values: [\"false\"]}]}"), `"nodes": null`, Error, "server-as-agent"},
+		"agents by linux, offline":            {edit() + agents("nodeSelector: {matchLabels: {kubernetes.io/os: linux}}"), `"nodes": null`, Error, "server-as-agent"},
+		"agents by own label, offline":        {edit() + agents("nodeSelector: {matchLabels: {kubernetes.io/os: linux, role: worker}}"), `"nodes": null`, "", ""},
+		"secret in the file by another name":  {"apiVersion: v1\nkind: Secret\nmetadata: {name: node-files, namespace: system-upgrade}\n---\n" + osPlan("secrets: [{name: upgrade-script, path: /x}]"), "", Error, "secret-missing"},
+		"secret in the file for the registry": {"apiVersion: v1\nkind: Secret\nmetadata: {name: registry, namespace: system-upgrade}\n---\n" + osPlan("secrets: [{name: upgrade-script, path: /x}]", "imagePullSecrets: [{name: registry}]"), "", "", ""},
+		"secret in the file for a variable":   {"apiVersion: v1\nkind: Secret\nmetadata: {name: proxy, namespace: system-upgrade}\n---\n" + osPlan("secrets: [{name: upgrade-script, path: /x}]", "upgrade: {image: ubuntu, envFrom: [{secretRef: {name: proxy}}]}"), "", "", ""},
+		"image k3s-update":                    {edit("upgrade: {image: rancher/k3s-update}"), "", Warning, "unknown-image"},
+		"image upgrade-k3s":                   {edit("upgrade: {image: docker.io/rancher/upgrade-k3s}"), "", Warning, "unknown-image"},
+		"image rke2-updater":                  {edit("version: v1.35.8+rke2r1", "upgrade: {image: rancher/rke2-updater}"), `"serverVersion": "", "nodes": null`, Warning, "unknown-image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -115,7 +115,7 @@ var rules = []Rule{
 	{"security-context", Warning, "an own security context replaces the privileged one that the upgrade needs", srcJob},
 
 	{"prepare-runs-upgrade", Error, "without args the image upgrades the node in the prepare step, before the cordon", "https://github.com/k3s-io/k3s-upgrade/blob/master/Dockerfile"},
-	{"prepare-args", Error, "the upgrade image has no such command", srcScript},
+	{"prepare-args", Error, "the step calls what the upgrade image does not have, or what the step is not for", srcScript},
 	{"prepare-no-name", Error, "prepare is called without the name of the Plan to wait for", srcScript},
 	{"prepare-missing-plan", Error, "the Plan to wait for does not exist in this namespace", srcScript},
 	{"prepare-cycle", Error, "the Plans wait for each other", srcScript},

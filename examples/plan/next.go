@@ -120,6 +120,9 @@ func (o *nextFlags) writeNext(cmd *cobra.Command, from skew.Version, catalog *ch
 	if err != nil {
 		return err
 	}
+	if err := sound(step); err != nil {
+		return err
+	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s -> %s (%s)\n", step.From, step.To, catalog.Origin())
 	if o.out.String() == "json" {
 		return o.out.Print(cmd.OutOrStdout(), step, nil)
@@ -226,11 +229,11 @@ func (o *nextFlags) writeLadder(cmd *cobra.Command, from skew.Version, catalog *
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.ladder, 0o755); err != nil {
-		return err
-	}
 	texts := map[string][]byte{}
 	for i, s := range steps {
+		if err := sound(s); err != nil {
+			return err
+		}
 		name := filepath.Join(o.ladder, s.FileName(i+1))
 		if _, err := os.Lstat(name); err == nil && !o.force {
 			return fmt.Errorf("%s is there already; --force writes over it", name)
@@ -238,6 +241,9 @@ func (o *nextFlags) writeLadder(cmd *cobra.Command, from skew.Version, catalog *
 		if texts[name], err = suc.Marshal(anys(s.Plans)...); err != nil {
 			return err
 		}
+	}
+	if err := os.MkdirAll(o.ladder, 0o755); err != nil {
+		return err
 	}
 	for i, s := range steps {
 		name := filepath.Join(o.ladder, s.FileName(i+1))
@@ -249,6 +255,17 @@ func (o *nextFlags) writeLadder(cmd *cobra.Command, from skew.Version, catalog *
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "releases from the %s; apply each file when the one before is done on every node\n", catalog.Origin())
+	return nil
+}
+
+// sound refuses what the flags made of the Plans and lint calls an error: days
+// that are none, a zone, a taint's effect, a name.
+func sound(step *suc.Step) error {
+	for _, f := range suc.LintPlans(step.Plans, suc.LintOptions{}) {
+		if f.Severity == suc.Error {
+			return fmt.Errorf("nothing is written, because of Plan %s: %s %s", f.Plan, f.Path, f.Message)
+		}
+	}
 	return nil
 }
 
