@@ -324,3 +324,33 @@ func TestTheOrderOfASnapshotDoesNotMatter(t *testing.T) {
 		t.Error("the snapshot was put into another order")
 	}
 }
+
+func TestWhatMustNotPassAsExpected(t *testing.T) {
+	t.Parallel()
+	agent := func(s *Snapshot, desired int) {
+		w := Workload{Object: Object{Group: "apps", Kind: "DaemonSet", Namespace: "upg", Name: "agent", UID: "uid-agent"}, Desired: desired, Ready: desired}
+		w.Generation = 1
+		s.Workloads = append(s.Workloads, w)
+		s.sort()
+	}
+	for name, c := range map[string]struct {
+		change  func(a, b *Snapshot)
+		verdict Verdict
+		want    string
+	}{
+		"a kubelet that went down while the server went up": {func(_, b *Snapshot) { b.Nodes[0].Kubelet = "v1.33.4+k3s1" }, SameCluster, "moved: Node n1, kubelet v1.34.4+k3s1 -> v1.33.4+k3s1"},
+		"a DaemonSet that lost a node which is there":       {func(a, b *Snapshot) { agent(a, 1); agent(b, 0) }, SameClusterWithLosses, "unwell: DaemonSet upg/agent, nodes 1 -> 0"},
+		"a CRD that is not established any more":            {func(_, b *Snapshot) { b.CRDs[0].Established = false }, SameClusterWithLosses, "unwell: CustomResourceDefinition plans.upgrade.cattle.io, established"},
+		"an object without the UID that tells it apart":     {func(_, b *Snapshot) { workload(b, "web").UID = "" }, SameClusterWithLosses, "upg/web has no UID"},
+	} {
+		a, b := cluster(v34), later()
+		c.change(a, b)
+		got := Compare(a, b, CompareOptions{})
+		if got.Verdict != c.verdict {
+			t.Errorf("%s: verdict %s, want %s\n%s", name, got.Verdict, c.verdict, got)
+		}
+		if !strings.Contains(got.String(), c.want) {
+			t.Errorf("%s: %q is not in\n%s", name, c.want, got)
+		}
+	}
+}

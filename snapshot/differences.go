@@ -10,6 +10,12 @@ import (
 func (w *world) objects() {
 	gone := w.noMoreServed()
 	for a, b := range pairs(w.a, w.b) {
+		if a.Object != nil {
+			w.unnamed("before", a.Object)
+		}
+		if b.Object != nil {
+			w.unnamed("after", b.Object)
+		}
 		switch {
 		case b.Object == nil:
 			d := differs(Missing, a.Object)
@@ -72,8 +78,17 @@ func (w *world) compare(a, b item) {
 	case *Workload:
 		y := b.body.(*Workload)
 		changed("images", join(x.Images), join(y.Images))
-		if x.Kind != "DaemonSet" { // there it follows the nodes
+		switch {
+		case x.Kind != "DaemonSet":
 			changed("replicas", fmt.Sprint(x.Desired), fmt.Sprint(y.Desired))
+		case x.Desired-y.Desired > max(0, len(w.before.Nodes)-len(w.after.Nodes)):
+			// It follows the nodes, and they are there; unless somebody changed
+			// where it runs.
+			if x.Generation == y.Generation {
+				note(Unwell, "nodes", fmt.Sprint(x.Desired), fmt.Sprint(y.Desired), true)
+			} else {
+				changed("nodes", fmt.Sprint(x.Desired), fmt.Sprint(y.Desired))
+			}
 		}
 		changed("schedule", x.Schedule, y.Schedule)
 		switch {
@@ -119,6 +134,9 @@ func (w *world) compare(a, b item) {
 		y := b.body.(*CRD)
 		w.compareCRDs(x, y, a, b)
 		changed("served versions", x.served(), y.served())
+		if x.Established && !y.Established {
+			note(Unwell, "established", "established", "not established", true)
+		}
 	case *HelmChart:
 		y := b.body.(*HelmChart)
 		changed("chart", x.Chart, y.Chart)

@@ -1,6 +1,10 @@
 package snapshot
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/k3sladder/k3sladder/skew"
+)
 
 // An explanation says who makes a difference without being asked, so that it
 // tells nothing about the cluster.
@@ -17,7 +21,13 @@ var explanations = []explanation{
 		func(_ *world, _ Difference, a, b item) bool { return either(a, b).KeptBy == "Kubernetes" }},
 	{"a kubelet's version moves with the server's", "https://docs.k3s.io/upgrades",
 		func(w *world, d Difference, _, _ item) bool {
-			return d.What == Moved && w.moved && (d.Field == "kubelet" || d.Field == "kube-proxy" || d.Field == "container runtime")
+			switch d.Field {
+			case "kubelet", "kube-proxy":
+				return d.What == Moved && w.moved && upward(d.Before, d.After)
+			case "container runtime":
+				return d.What == Moved && w.moved
+			}
+			return false
 		}},
 	{"came with a packaged add-on that came back", "",
 		func(w *world, d Difference, _, b item) bool {
@@ -138,6 +148,13 @@ func (w *world) explain(d Difference, a, b item) string {
 		}
 	}
 	return ""
+}
+
+// upward: a newer version of the same distribution.
+func upward(before, after string) bool {
+	a, errA := skew.Parse(before)
+	b, errB := skew.Parse(after)
+	return errA == nil && errB == nil && a.Less(b) && a.Distribution() == b.Distribution()
 }
 
 func either(a, b item) *Object {

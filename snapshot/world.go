@@ -26,9 +26,10 @@ type world struct {
 	served map[[2]string]bool // group and kind, before
 	helm   map[string]bool    // releases after, once they were asked for
 
-	found []Difference
-	notes []string // for the reasons
-	same  int
+	found    []Difference
+	nameless []Gap    // objects without UID
+	notes    []string // for the reasons
+	same     int
 }
 
 func newWorld(before, after *Snapshot, opts CompareOptions) *world {
@@ -148,10 +149,25 @@ func (w *world) gaps() []Gap {
 			out = append(out, g)
 		}
 	}
+	out = append(out, w.nameless...)
 	slices.SortStableFunc(out, func(a, b Gap) int {
 		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(b.Side, a.Side))
 	})
 	return out
+}
+
+// unnamed notes an object without the UID that would tell whether it is the same
+// one. Aggregated APIs may serve such objects; the API server's own kinds never
+// do.
+func (w *world) unnamed(side string, o *Object) {
+	if o.UID != "" || !builtIn(o.Group) {
+		return
+	}
+	name := List{Group: o.Group, Resource: o.Kind}.name()
+	if slices.ContainsFunc(w.nameless, func(g Gap) bool { return g.Side == side && g.Resource == name }) {
+		return
+	}
+	w.nameless = append(w.nameless, Gap{Resource: name, Side: side, State: Failed, Reason: path(o) + " has no UID"})
 }
 
 func sortedKeys(m map[string]bool) []string {
