@@ -7,7 +7,7 @@ DIR ?= lab-out
 DRAIN_TIMEOUT ?= 40s
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v cc gcc clang 2>/dev/null),-race,)
-FUZZTIME ?= 3s
+FUZZTIME ?= 2s
 # The test of the report's page drives a browser; CI installs one.
 BROWSER := $(shell command -v chromium chromium-browser google-chrome 2>/dev/null)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
