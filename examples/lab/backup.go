@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	_ "modernc.org/sqlite" // the driver that backup uses too
@@ -103,6 +104,10 @@ func (l *lab) verifyBackup(ctx context.Context, cluster string) (*backup.Verific
 // that UID. The API server stores it as protobuf, in which the UID stands as
 // text (https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding).
 func holdsCluster(ctx context.Context, database, uid string) (bool, error) {
+	database, err := filepath.Abs(database) // a relative one would be read as a host
+	if err != nil {
+		return false, err
+	}
 	path := url.URL{Scheme: "file", Path: database, RawQuery: "mode=ro&immutable=1"}
 	db, err := sql.Open("sqlite", path.String())
 	if err != nil {

@@ -123,3 +123,12 @@ func write(t *testing.T, path, content string) {
 		t.Fatal(err)
 	}
 }
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, to, string(content))
+}
