@@ -155,7 +155,7 @@ func copyImage(ctx context.Context, db, log *os.File, least int, dst string, m *
 // keeps other processes from writing the file in rollback mode or removing its
 // log. If one opens it meanwhile, the copy begins again.
 func copyAtRest(ctx context.Context, src, dst string, m *meter) (c copied, err error) {
-	db, err := os.Open(src)
+	db, err := openRegular(src)
 	if err != nil {
 		return c, err
 	}
@@ -174,7 +174,7 @@ func copyAtRest(ctx context.Context, src, dst string, m *meter) (c copied, err e
 	} else {
 		var log *os.File
 		if _, ok := before["-wal"]; ok {
-			if log, err = os.Open(src + "-wal"); err != nil {
+			if log, err = openRegular(src + "-wal"); err != nil {
 				return c, err
 			}
 			defer log.Close()
@@ -207,6 +207,7 @@ func copyAndRecover(ctx context.Context, src, dst string, files map[string]fileS
 		err := copyFile(ctx, src+suffix, dst+suffix, func(n int64) {
 			done += n
 			m.at(min(done, total-1), total, 0)
+			_ = m.pace(ctx, done) // copyFile looks at ctx itself
 		})
 		if err != nil {
 			return c, err
@@ -253,6 +254,9 @@ func sizes(src string) (map[string]fileState, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if !st.Mode().IsRegular() {
+			return nil, &os.PathError{Op: "read", Path: src + suffix, Err: errNotRegular}
 		}
 		found[suffix] = fileState{st.Size(), st.ModTime(), inode(st)}
 	}

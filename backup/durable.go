@@ -36,6 +36,26 @@ func syncTree(dir string) error {
 	})
 }
 
+// openRegular opens a file for reading. Anything but a regular file is an error:
+// a pipe would keep its reader waiting for ever.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &os.PathError{Op: "read", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,7 +68,7 @@ func syncFile(path string) error {
 // copyFile copies a regular file in constant memory and keeps its time. The
 // copy is 0600 and must not exist yet.
 func copyFile(ctx context.Context, from, to string, done func(n int64)) (err error) {
-	in, err := os.Open(from)
+	in, err := openRegular(from)
 	if err != nil {
 		return err
 	}
@@ -56,9 +76,6 @@ func copyFile(ctx context.Context, from, to string, done func(n int64)) (err err
 	st, err := in.Stat()
 	if err != nil {
 		return err
-	}
-	if !st.Mode().IsRegular() {
-		return &os.PathError{Op: "copy", Path: from, Err: errors.New("not a regular file")}
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -84,7 +101,7 @@ func copyFile(ctx context.Context, from, to string, done func(n int64)) (err err
 
 // hashFile is the SHA-256 of a file in hex, and its size.
 func hashFile(ctx context.Context, path string, done func(n int64)) (string, int64, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return "", 0, err
 	}

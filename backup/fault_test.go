@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +48,11 @@ func TestSaveOfWhatCannotBeSaved(t *testing.T) {
 			must(t, os.Remove(s.token))
 			must(t, os.Symlink("/dev/zero", s.token))
 		}, backup.ErrNoToken, "not a regular file"},
+		{"a token that is a pipe", func(t *testing.T, s *server) { pipe(t, s.token) }, backup.ErrNoToken, "not a regular file"},
+		{"a database that is a pipe", func(t *testing.T, s *server) { pipe(t, s.db) }, nil, "not a regular file"},
+		{"a log that is a pipe", func(t *testing.T, s *server) { pipe(t, s.db+"-wal") }, nil, "not a regular file"},
+		{"an index that is a pipe", func(t *testing.T, s *server) { pipe(t, s.db+"-shm") }, nil, "not a regular file"},
+		{"a journal that is a pipe", func(t *testing.T, s *server) { pipe(t, s.db+"-journal") }, nil, "not a regular file"},
 		{"a database of zero bytes", func(t *testing.T, s *server) { must(t, os.Truncate(s.db, 0)) }, backup.ErrNotSQLite, "empty"},
 		{"a file that is no database", func(t *testing.T, s *server) {
 			must(t, os.WriteFile(s.db, []byte(strings.Repeat("hello", 4000)), 0o600))
@@ -77,14 +83,23 @@ func TestSaveOfWhatCannotBeSaved(t *testing.T) {
 			before := tree(t, s.host)
 			root := t.TempDir()
 			_, err := backup.Save(t.Context(), s.dataDir, backup.Options{Out: filepath.Join(root, "b"), LockTimeout: 300 * time.Millisecond})
-			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%v, want %v (%s)", err, tc.want, tc.says)
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
+				t.Fatalf("%v, want %v (%s)", err, tc.want, tc.says)
 			}
 			tellsNothing(t, errorText(err))
 			same(t, before, tree(t, s.host))
 			isEmpty(t, root)
 		})
 	}
+}
+
+// pipe puts a named pipe, which blocks whoever reads it, in the place of a file.
+func pipe(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		must(t, err)
+	}
+	must(t, syscall.Mkfifo(path, 0o600))
 }
 
 func isEmpty(t *testing.T, dir string) {

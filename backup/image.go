@@ -133,6 +133,9 @@ func (img *image) writeTo(ctx context.Context, out *os.File, m *meter, stop func
 			if err := stop(); err != nil {
 				return err
 			}
+			if err := m.pace(ctx, at); err != nil {
+				return err
+			}
 			b = b[:min(chunk, img.size()-at)]
 			if err := img.read(uint32(at/int64(img.pageSize))+1, b); err != nil {
 				return err

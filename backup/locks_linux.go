@@ -77,7 +77,7 @@ func whoHolds(dbPath string) (holder, error) {
 
 // probe asks the kernel whether a write lock on the range would have to wait.
 func probe(path string, start, length int64) (holder, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return holder{}, err
 	}

@@ -79,6 +79,9 @@ func parseManifest(path string, b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fail("read", path, fmt.Errorf("%w: %w", ErrNotBackup, err), "")
 	}
+	if err := checkVersion(m.K3sVersion); err != nil {
+		return nil, fail("read", path, fmt.Errorf("%w: %w", ErrNotBackup, err), "do not restore it")
+	}
 	for _, f := range m.Files {
 		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
 			return nil, fail("read", path, fmt.Errorf("%w: it lists %q, which is not inside the folder", ErrNotBackup, f.Path), "do not restore it")

@@ -64,7 +64,7 @@ func openMoment(path string) (_ *moment, err error) {
 		path string
 		to   **os.File
 	}{{path, &m.db}, {path + "-wal", &m.log}, {path + "-shm", &m.shm}} {
-		*f.to, err = os.Open(f.path)
+		*f.to, err = openRegular(f.path)
 		if errors.Is(err, os.ErrNotExist) && f.to != &m.db {
 			return nil, errNoWAL
 		}

@@ -27,7 +27,7 @@ func (s *saver) nameVersion(ctx context.Context, db querier) error {
 	switch {
 	case s.m.K3sVersion != "":
 		s.m.K3sVersionFrom = "given"
-	case recorded != "":
+	case recorded != "" && checkVersion(recorded) == nil:
 		s.m.K3sVersion, s.m.K3sVersionFrom = recorded, "the node's kubelet version in the datastore"
 	case installed != "":
 		s.m.K3sVersion, s.m.K3sVersionFrom = installed, "k3s --version"

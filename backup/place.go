@@ -49,14 +49,39 @@ func findPlace(opts Options, now time.Time) (*place, error) {
 	default:
 		return nil, errors.New("save: neither Out nor Root is given")
 	}
-	if err := os.MkdirAll(p.parent, 0o700); err != nil {
-		return nil, fail("save", p.parent, err, "")
-	}
 	return p, nil
+}
+
+// makeParent makes the folder that the result goes into, which must be outside
+// of server: what lies there is a part of k3s, or of the backup itself.
+func (p *place) makeParent(server string) error {
+	rel, err := filepath.Rel(realPath(server), realPath(p.path))
+	if err == nil && filepath.IsLocal(rel) {
+		return fail("save", p.path, errors.New("it is among the files of k3s"), "choose a folder outside %s, on another disk if there is one", server)
+	}
+	if err := os.MkdirAll(p.parent, 0o700); err != nil {
+		return fail("save", p.parent, err, "")
+	}
+	return nil
+}
+
+// realPath follows the links in what exists of a path.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(realPath(parent), filepath.Base(path))
 }
 
 // checkFree finds out early what put would find out late.
 func (p *place) checkFree() error {
+	if st, err := os.Lstat(p.path); err == nil && st.Mode()&os.ModeSymlink != 0 {
+		return fail("save", p.path, ErrExists, "it is a symbolic link; name the folder itself")
+	}
 	entries, err := os.ReadDir(p.path)
 	switch {
 	case errors.Is(err, os.ErrNotExist), err == nil && len(entries) == 0:

@@ -1,6 +1,9 @@
 package backup
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Phase is the part of the work that a [Progress] is about.
 type Phase string
@@ -29,16 +32,19 @@ func (p Progress) Rate() float64 {
 	return float64(p.Done) / p.Took.Seconds()
 }
 
-// meter calls report at most ten times a second, and at a phase's end.
+// meter calls report at most ten times a second, and at a phase's end. With a
+// limit in bytes a second, pace holds a phase back to it.
 type meter struct {
 	report func(Progress)
 	phase  Phase
+	limit  int64
 	start  time.Time
+	begun  time.Time // of this try, for pace
 	last   time.Time
 }
 
 func newMeter(report func(Progress), phase Phase) *meter {
-	m := &meter{report: report, phase: phase, start: time.Now()}
+	m := &meter{report: report, phase: phase, start: time.Now(), begun: time.Now()}
 	m.at(0, 0, 0)
 	return m
 }
@@ -53,4 +59,21 @@ func (m *meter) at(done, total, pages int64) {
 	}
 	m.last = now
 	m.report(Progress{Phase: m.phase, Done: done, Total: total, Pages: pages, Took: now.Sub(m.start)})
+}
+
+// pace waits until the phase may go on after done bytes. 0 begins anew.
+func (m *meter) pace(ctx context.Context, done int64) error {
+	if done == 0 {
+		m.begun = time.Now()
+	}
+	if m.limit <= 0 {
+		return ctx.Err()
+	}
+	due := m.begun.Add(time.Duration(float64(done) / float64(m.limit) * float64(time.Second)))
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Until(due)):
+		return nil
+	}
 }

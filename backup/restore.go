@@ -96,6 +96,9 @@ func (r *RestoreResult) String() string {
 // lists those in the backup.
 func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*RestoreResult, error) {
 	start := time.Now()
+	if err := checkVersion(opts.Installed); err != nil {
+		return nil, fail("restore", dataDir, err, "leave the installed version out and k3s is asked")
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -144,6 +147,9 @@ func Undo(ctx context.Context, dataDir string) (*Recovery, error) {
 		return nil, err
 	}
 	server := filepath.Join(dataDir, "server")
+	if _, err := os.Stat(server); err != nil {
+		return nil, fail("undo", server, err, "give the data directory of the k3s server that was restored")
+	}
 	r, err := recoverKilled(server, filepath.Join(server, "db"), false)
 	if err != nil {
 		return nil, err

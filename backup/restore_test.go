@@ -133,6 +133,74 @@ func TestRestoreWithTheDatabaseFolderElsewhere(t *testing.T) {
 	}
 }
 
+// A database that was moved to another disk stays there, log and all.
+func TestRestoreFollowsALinkedDatabase(t *testing.T) {
+	t.Parallel()
+	s, dir := saved(t, backup.Options{})
+	disk := filepath.Join(s.host, "disk")
+	must(t, os.Mkdir(disk, 0o700))
+	must(t, os.Rename(s.db, filepath.Join(disk, "moved.db")))
+	must(t, os.Symlink(filepath.Join(disk, "moved.db"), s.db))
+	must(t, os.WriteFile(filepath.Join(disk, "moved.db-wal"), []byte("stale"), 0o600))
+	old := rows(t, filepath.Join(disk, "moved.db"))
+	r, err := backup.Restore(t.Context(), dir, s.dataDir, backup.RestoreOptions{})
+	must(t, err)
+	if to, err := os.Readlink(s.db); err != nil || to != filepath.Join(disk, "moved.db") {
+		t.Error(to, err)
+	}
+	if diff := cmp.Diff(rows(t, filepath.Join(dir, "state.db")), rows(t, filepath.Join(disk, "moved.db"))); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(disk, "moved.db-wal")); err == nil {
+		t.Error("the old log is still there")
+	}
+	aside := ""
+	for _, a := range r.Aside {
+		if filepath.Dir(a) == disk {
+			aside = filepath.Join(a, "moved.db")
+		}
+	}
+	if diff := cmp.Diff(old, rows(t, aside)); diff != "" {
+		t.Error(r.Aside, diff)
+	}
+
+	must(t, os.RemoveAll(disk))
+	if _, err := backup.Restore(t.Context(), dir, s.dataDir, backup.RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Error(err)
+	}
+}
+
+func TestUndoNeedsADataDirectory(t *testing.T) {
+	t.Parallel()
+	if _, err := backup.Undo(t.Context(), filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data directory") {
+		t.Error(err)
+	}
+}
+
+// The version of a manifest goes into a command line that people run as root.
+func TestAManifestWhoseVersionIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	s, dir := saved(t, backup.Options{K3sVersion: "v1.34.4+k3s1"})
+	manifest := filepath.Join(dir, "backup.json")
+	b, err := os.ReadFile(manifest)
+	must(t, err)
+	must(t, os.WriteFile(manifest, []byte(strings.ReplaceAll(string(b), "v1.34.4+k3s1", "v1.34.4+k3s1; reboot")), 0o600))
+	for _, err := range []error{
+		errorOf(backup.Verify(t.Context(), dir, backup.VerifyOptions{})),
+		errorOf(backup.Restore(t.Context(), dir, s.dataDir, backup.RestoreOptions{})),
+	} {
+		if !errors.Is(err, backup.ErrNotBackup) || !strings.Contains(err.Error(), "no version") {
+			t.Error(err)
+		}
+	}
+	must(t, os.WriteFile(manifest, b, 0o600))
+	if _, err := backup.Restore(t.Context(), dir, s.dataDir, backup.RestoreOptions{Installed: "latest"}); err == nil || !strings.Contains(err.Error(), "no version") {
+		t.Error(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	const other = "K10" + caHash + "::server:another-password"

@@ -40,6 +40,10 @@ type Options struct {
 	// LockTimeout is how long to wait for another process's lock on the
 	// database. 0: [DefaultLockTimeout]; negative: do not wait.
 	LockTimeout time.Duration
+	// MaxRate limits how fast the database is copied, in bytes a second. A copy
+	// at full speed keeps the disk busy, and the commits of k3s, each of which
+	// waits for the disk, then take longer for as long as it lasts. 0: no limit.
+	MaxRate int64
 	// Progress is called now and then, never concurrently. May be nil.
 	Progress func(Progress)
 }
@@ -92,6 +96,9 @@ func (r *Result) String() string {
 // [ErrCorrupt], [ErrNotKine], [ErrBusy], [ErrNoSpace].
 func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	start := time.Now()
+	if err := checkVersion(opts.K3sVersion); err != nil {
+		return nil, fail("save", dataDir, err, "leave the version out and it is read from the datastore")
+	}
 	det, err := Detect(ctx, dataDir, DetectOptions{HostRoot: opts.HostRoot, Config: opts.Config})
 	if err != nil {
 		return nil, err
@@ -105,6 +112,9 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	}
 	place, err := findPlace(opts, start)
 	if err != nil {
+		return nil, err
+	}
+	if err := place.makeParent(filepath.Join(det.DataDir, "server")); err != nil {
 		return nil, err
 	}
 	// SQLite keeps log and journal beside the file that a link leads to.
@@ -180,7 +190,9 @@ func (s *saver) fill(ctx context.Context, dir string) error {
 	}
 	copyStart := time.Now()
 	dst := filepath.Join(dir, DatabaseName)
-	database, err := copyDatabase(ctx, s.source, dst, wait, newMeter(s.opts.Progress, PhaseCopy))
+	meter := newMeter(s.opts.Progress, PhaseCopy)
+	meter.limit = s.opts.MaxRate
+	database, err := copyDatabase(ctx, s.source, dst, wait, meter)
 	if err != nil {
 		return err
 	}

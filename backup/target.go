@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/k3sladder/k3sladder/internal/bootstrap"
@@ -14,6 +15,12 @@ func (t *restorer) checkTarget(ctx context.Context) error {
 		return &UnsupportedError{t.det}
 	case KindSQLite:
 		t.db = t.det.Path
+	}
+	if st, err := os.Lstat(t.db); err == nil && st.Mode()&os.ModeSymlink != 0 {
+		// SQLite keeps log and journal beside the file that the link leads to.
+		if t.db, err = filepath.EvalSymlinks(t.db); err != nil {
+			return fail("restore", t.det.Path, err, "the link leads nowhere; mount what it leads to, or remove it")
+		}
 	}
 	if exists(t.db) {
 		if err := checkStopped(t.db); err != nil {

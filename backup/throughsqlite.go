@@ -60,13 +60,11 @@ func copyThroughSQLite(ctx context.Context, src, dst string, wait time.Duration,
 			return err
 		}
 		for more := true; more && err == nil; {
-			if err = ctx.Err(); err != nil {
-				break
-			}
 			more, err = b.Step(stepPages)
 			if pages := int64(b.PageCount()); pages > 0 {
 				done := pages - int64(b.Remaining())
 				m.at(done*c.PageSize, pages*c.PageSize, done)
+				err = errors.Join(err, m.pace(ctx, done*c.PageSize))
 			}
 		}
 		return errors.Join(err, b.Finish())

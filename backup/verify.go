@@ -172,7 +172,7 @@ func (v *Verification) checkDatabase(ctx context.Context, path string, token []b
 	} else {
 		v.Database.Bytes = st.Size()
 	}
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return fail("read", path, err, "")
 	}

@@ -1,11 +1,20 @@
 package backup
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 )
 
 var versionPattern = regexp.MustCompile(`^v?(\d+)\.(\d+)\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
+
+// checkVersion refuses what is no version of k3s; none at all is fine.
+func checkVersion(version string) error {
+	if version != "" && !versionPattern.MatchString(version) {
+		return fmt.Errorf("%q is no version of k3s such as v1.34.4+k3s1", version)
+	}
+	return nil
+}
 
 // minor is the Kubernetes minor of a k3s version such as v1.34.4+k3s1.
 func minor(version string) (major, minor int, ok bool) {

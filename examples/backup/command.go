@@ -47,6 +47,7 @@ func (p *place) addFlags(cmd *cobra.Command) {
 func saveCommand() *cobra.Command {
 	var p place
 	var opts backup.Options
+	var maxRate int64
 	var out cli.Output
 	cmd := &cobra.Command{
 		Use:   "save (--out DIR | --root DIR)",
@@ -69,6 +70,10 @@ or not at all.`,
 			if cmd.Flags().Changed("keep") && (opts.Root == "" || opts.Keep < 1) {
 				return errors.New("--keep N goes with --root, and N is at least 1")
 			}
+			if maxRate < 0 {
+				return errors.New("--max-rate is a number of megabytes a second, 0 for no limit")
+			}
+			opts.MaxRate = maxRate * 1_000_000
 			opts.HostRoot, opts.Config = p.hostRoot, p.config
 			if cmd.Flags().Changed("lock-timeout") && opts.LockTimeout == 0 {
 				opts.LockTimeout = -1
@@ -98,6 +103,7 @@ or not at all.`,
 	f.StringVar(&opts.K3sVersion, "k3s-version", "", "version that runs, e.g. v1.34.4+k3s1 (default: what the datastore or the k3s binary says)")
 	f.StringVar(&opts.Node, "node", "", "name of this node (default: what the datastore or the host says)")
 	f.DurationVar(&opts.LockTimeout, "lock-timeout", backup.DefaultLockTimeout, "how long to wait for another process's lock")
+	f.Int64Var(&maxRate, "max-rate", 0, "copy at most so many megabytes a second, to spare k3s the disk (default no limit)")
 	out.AddFlag(cmd, "text", "json")
 	return cmd
 }
