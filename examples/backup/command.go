@@ -39,7 +39,7 @@ type place struct{ dataDir, hostRoot, config string }
 
 func (p *place) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.dataDir, "data-dir", backup.DefaultDataDir, "data directory of the k3s server")
+	f.StringVar(&p.dataDir, "data-dir", cli.DataDir(), "data directory of the k3s server; K3S_DATA_DIR changes the default")
 	f.StringVar(&p.hostRoot, "host-root", "", "where the file system with the server's /etc is mounted (default: what precedes "+backup.DefaultDataDir+" in --data-dir, else /)")
 	f.StringVar(&p.config, "config", os.Getenv("K3S_CONFIG_FILE"), "k3s's configuration file (default: what the service names, else /etc/rancher/k3s/config.yaml)")
 }
@@ -222,7 +222,7 @@ func undoCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", backup.DefaultDataDir, "data directory of the k3s server")
+	cmd.Flags().StringVar(&dataDir, "data-dir", cli.DataDir(), "data directory of the k3s server; K3S_DATA_DIR changes the default")
 	out.AddFlag(cmd, "text", "json")
 	return cmd
 }

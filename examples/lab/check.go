@@ -51,14 +51,17 @@ func (g *Grade) add(file string, err error, good string) {
 
 // writeText writes a line a finding, and what to do.
 func (g *Grade) writeText(w io.Writer) error {
-	failed := 0
+	failed, width := 0, 0
+	for _, f := range g.Findings {
+		width = max(width, len(f.File))
+	}
 	for _, f := range g.Findings {
 		mark := "ok  "
 		if !f.OK {
 			mark = "FAIL"
 			failed++
 		}
-		fmt.Fprintf(w, "%s  %-14s  %s\n", mark, f.File, strings.ReplaceAll(f.Text, "\n", "\n                      "))
+		fmt.Fprintf(w, "%s  %-*s  %s\n", mark, width, f.File, strings.ReplaceAll(f.Text, "\n", "\n"+strings.Repeat(" ", width+8)))
 	}
 	if failed > 0 {
 		_, err := fmt.Fprintf(w, "\n%s: %d of %d checks failed; repeat the steps that write these files (lab step NAME --force)\n", g.Dir, failed, len(g.Findings))
@@ -150,6 +153,10 @@ func (l *lab) checkUpgrade(g *Grade, e *evidence) {
 		}
 	}
 	g.add(upgradeFile, err, fmt.Sprintf("%s -> %s is one step", e.upgrade.From, e.upgrade.To))
+	if e.before.ServerVersion == e.upgrade.To && e.upgrade.From != e.upgrade.To {
+		g.add(beforeFile, fmt.Errorf("was recorded at %s, to which the upgrade went: it was written after the upgrade and proves nothing, and no step makes up for it; if a copy of the first one is left, put it back",
+			e.upgrade.To), "")
+	}
 	g.add(upgradeFile, equal("from", e.upgrade.From, "before.json's server_version", e.before.ServerVersion), "from is what before.json recorded")
 	g.add(upgradeFile, equal("node_uid", e.upgrade.NodeUID, "before.json's", e.before.NodeUID), "the same node")
 }
@@ -419,6 +426,27 @@ func (l *lab) checkSnapshots(g *Grade, e *evidence) {
 		}
 		g.add(s.name, err, "says what the records say")
 	}
+	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
+	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
+	if beforeErr == nil && afterErr == nil { // else said above, or not there
+		drained, _ := os.ReadFile(l.path(drainFile))
+		g.add(snapshotAfter, leftCordoned(before, after, string(drained)), "no node is cordoned that was not before")
+	}
+}
+
+// leftCordoned is nil when every node that took Pods before the climb takes
+// Pods after it: at the snapshot that the upgrade began with, or earlier, when
+// the drain gave it back. One that was cordoned before may stay so.
+func leftCordoned(before, after *snapshot.Snapshot, drained string) error {
+	var errs []error
+	for _, was := range before.Nodes {
+		took := was.Schedulable || strings.Contains(drained, "node/"+was.Name+" uncordoned")
+		if is, ok := after.Node(was.Name); ok && took && !is.Schedulable {
+			errs = append(errs, fmt.Errorf("node %s took Pods before the upgrade and is cordoned after it, so the next Pod stays Pending: kubectl uncordon %s, then lab step after --force and the steps that follow",
+				was.Name, was.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // matches is nil when a snapshot has the recorded version and identities.
@@ -446,9 +474,10 @@ func matches(snap *snapshot.Snapshot, version, workload string, e *evidence) err
 // in any order.
 func (l *lab) checkOrder(g *Grade) {
 	var newest, bound time.Time
+	var newestName, boundName string
 	for _, s := range steps {
 		if s.name == "upgrade" || s.name == "after" || s.name == "plan" {
-			bound = newest
+			bound, boundName = newest, newestName
 		}
 		for _, name := range s.files {
 			info, err := os.Stat(l.path(name))
@@ -456,11 +485,11 @@ func (l *lab) checkOrder(g *Grade) {
 				continue // said above; and the copied token keeps the time of its original
 			}
 			if info.ModTime().Before(bound) {
-				g.add(name, errors.New("is older than a file that the procedure writes before it (to copy a folder with its times: cp -a)"), "")
+				g.add(name, fmt.Errorf("is older than %s, which the procedure writes before it (to copy a folder with its times: cp -a)", boundName), "")
 				return
 			}
 			if info.ModTime().After(newest) {
-				newest = info.ModTime()
+				newest, newestName = info.ModTime(), name
 			}
 		}
 	}

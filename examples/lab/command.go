@@ -76,7 +76,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write files anew that are already there")
 	f.StringVar(&o.to, "to", "", "version to go to (default: the newest patch of the next minor, from the channels)")
 	f.StringVar(&o.nodeName, "node", "", "server node to work on (default: the only one)")
-	f.StringVar(&o.dataDir, "data-dir", backup.DefaultDataDir, "k3s's data directory")
+	f.StringVar(&o.dataDir, "data-dir", cli.DataDir(), "k3s's data directory; K3S_DATA_DIR changes the default")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 40*time.Second, "how long the drain may try (kubectl drain --timeout)")
 	f.DurationVar(&o.readyTimeout, "ready-timeout", 10*time.Minute, "how long to wait for Pods, API server and node")
 	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")

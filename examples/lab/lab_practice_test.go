@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k3sladder/k3sladder/internal/practice"
+	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
@@ -157,9 +158,18 @@ func checkFindsTampering(t *testing.T, good string) {
 				replace(file, `"node_uid": "`, `"node_uid": "0`)(t, dir)
 			}
 		}, snapshotBefore},
-		"a plan for the agents":      {replace(planFile, "operator: In", "operator: NotIn"), planFile},
-		"a plan with another image":  {replace(planFile, "image: rancher/k3s-upgrade", "image: evil/image"), planFile},
-		"a drain of another node":    {replace(drainFile, "node/practice-server", "node/other"), drainFile},
+		"a plan for the agents":     {replace(planFile, "operator: In", "operator: NotIn"), planFile},
+		"a plan with another image": {replace(planFile, "image: rancher/k3s-upgrade", "image: evil/image"), planFile},
+		"a drain of another node":   {replace(drainFile, "node/practice-server", "node/other"), drainFile},
+		"the node was cordoned since": {func(t *testing.T, dir string) {
+			path := filepath.Join(dir, snapshotAfter)
+			snap, err := snapshot.ReadFile(path)
+			must(t, err)
+			for i := range snap.Nodes {
+				snap.Nodes[i].Schedulable = false
+			}
+			keepTime(t, path, func() error { return snap.WriteFile(path, true) })
+		}, snapshotAfter},
 		"a failed drain to be done":  {replace(drainFile, "decision=upgrade-without-drain", "decision=drain"), drainFile},
 		"a token that was not tried": {replace(backupFile, `"token_opens_datastore": "yes"`, `"token_opens_datastore": "no"`), backupDir},
 		"after.json older than upgrade.json": {func(t *testing.T, dir string) {

@@ -80,6 +80,9 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if node.Spec.Unschedulable {
+		live.note("node %s is cordoned: the next Pod stays Pending; unless it is meant to be: kubectl uncordon %s, then lab step after --force", node.Name, node.Name)
+	}
 	web, ok := snap.Workload("Deployment", namespace, webName)
 	if !ok {
 		return "", fmt.Errorf("the Deployment %s/%s is gone", namespace, webName)

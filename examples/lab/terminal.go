@@ -89,7 +89,7 @@ func (l *live) tick() {
 }
 
 func (l *live) line() string {
-	return clip(fmt.Sprintf("%-11s %s  %s", l.name, time.Since(l.began).Round(time.Second), l.text), l.t.width)
+	return clip(fmt.Sprintf("%-11s %7s  %s", l.name, time.Since(l.began).Round(time.Second), l.text), l.t.width)
 }
 
 // say replaces what the line tells.
@@ -113,10 +113,15 @@ func (l *live) note(format string, args ...any) {
 	l.t.indented(fmt.Sprintf(format, args...))
 }
 
-// indented prints text below the steps' names, wrapped.
+// indented prints text below the steps' names, wrapped; an item's lines hang
+// below its text.
 func (t *terminal) indented(text string) {
 	const indent = "                     "
-	fmt.Fprintln(t.out, indent+strings.Join(wrap(text, 100-len(indent)), "\n"+indent))
+	hang := indent
+	if strings.HasPrefix(text, "- ") {
+		hang += "  "
+	}
+	fmt.Fprintln(t.out, indent+strings.Join(wrap(text, 100-len(hang)), "\n"+hang))
 }
 
 // end takes the moving line away. The result stands in its place: its first

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,12 @@ const (
 	ExitNegative = 1
 	ExitFailed   = 2
 )
+
+// DataDir is the data directory of k3s where no flag names one: what
+// K3S_DATA_DIR says, as for k3s itself, or else k3s's default.
+func DataDir() string {
+	return cmp.Or(os.Getenv("K3S_DATA_DIR"), "/var/lib/rancher/k3s")
+}
 
 // ErrNegative ends a program with exit code 1 after its verdict was printed;
 // nothing more is written about it.

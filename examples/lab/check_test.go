@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/k3sladder/k3sladder/snapshot"
+)
+
+func TestLeftCordonedBlamesOnlyWhatTheClimbLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after bool // whether the node takes Pods
+		drained       string
+		want          string
+	}{
+		"takes Pods before and after":                    {true, true, "", ""},
+		"was cordoned before and still is":               {false, false, "", ""},
+		"was cordoned before and takes Pods":             {false, true, "", ""},
+		"took Pods before and was left cordoned now":     {true, false, "", "kubectl uncordon server-1"},
+		"was cordoned by hand between drain and upgrade": {false, false, "node/server-1 cordoned\nnode/server-1 uncordoned\n", "kubectl uncordon server-1"},
+		"was cordoned before the drain already":          {false, false, "node/server-1 already cordoned\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := func(schedulable bool) *snapshot.Snapshot {
+				return &snapshot.Snapshot{Nodes: []snapshot.Node{{Object: snapshot.Object{Name: "server-1"}, Schedulable: schedulable}}}
+			}
+			err := leftCordoned(of(c.before), of(c.after), c.drained)
+			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// What a person who recorded before.json too late reads first is why no
+// repeated step helps.
+func TestCheckSaysThatBeforeWasRecordedAfterTheUpgrade(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	write(t, l.path(upgradeFile), `{"from": "v1.34.4+k3s1", "to": "v1.35.4+k3s1", "node_uid": "n"}`)
+	for before, late := range map[string]bool{"v1.34.4+k3s1": false, "v1.35.4+k3s1": true} {
+		g := &Grade{OK: true}
+		l.checkUpgrade(g, &evidence{before: beforeRecord{ServerVersion: before, NodeUID: "n"}})
+		said := false
+		for _, f := range g.Findings {
+			said = said || f.File == beforeFile && !f.OK && strings.Contains(f.Text, "written after the upgrade")
+		}
+		if said != late || g.OK == late {
+			t.Errorf("before.json of %s: %+v", before, g.Findings)
+		}
+	}
+}
+
+func TestAnItemsLinesHangBelowItsText(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	(&terminal{out: &out}).indented("- " + strings.Repeat("word ", 20))
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	if len(lines) != 2 || strings.Index(lines[0], "word") != strings.Index(lines[1], "word") {
+		t.Errorf("got\n%s", out.String())
+	}
+}
