@@ -51,6 +51,10 @@ func TestCheckSaysThatBeforeWasRecordedAfterTheUpgrade(t *testing.T) {
 		if said != late || g.OK == late {
 			t.Errorf("before.json of %s: %+v", before, g.Findings)
 		}
+		var out bytes.Buffer
+		if err := g.writeText(&out); err != nil || strings.Contains(out.String(), "repeat the steps") || late && !strings.Contains(out.String(), "only make the files agree") {
+			t.Errorf("before.json of %s (%v):\n%s", before, err, out.String())
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ and on stderr, and no later comparison will call it the same.`,
 				return err
 			}
 			if !quiet {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d nodes, %d objects in %s\n", out, s.ServerVersion(), len(s.Nodes), s.Objects(), time.Since(start).Round(time.Millisecond))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s, %d objects in %s\n", out, s.ServerVersion(), nodes(len(s.Nodes)), s.Objects(), time.Since(start).Round(time.Millisecond))
 			}
 			for _, l := range s.NotCaptured() {
 				if l.State != snapshot.Excluded {
@@ -185,4 +185,12 @@ func render(w io.Writer, r *report.Report, format string) error {
 		return r.WriteHTML(w)
 	}
 	return r.Comparison.WriteText(w)
+}
+
+// nodes is n with its noun.
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
 }
