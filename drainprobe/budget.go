@@ -238,6 +238,8 @@ func never(pdb *policyv1.PodDisruptionBudget, b balance) string {
 	switch {
 	case b.failed != "":
 		return "its sync fails: " + b.failed
+	case spec.MaxUnavailable == nil && spec.MinAvailable == nil:
+		return "it has neither minAvailable nor maxUnavailable"
 	case spec.MaxUnavailable != nil && zero(*spec.MaxUnavailable):
 		return "maxUnavailable is " + spec.MaxUnavailable.String()
 	case scaled(pdb) && b.expected == 0:
@@ -247,9 +249,6 @@ func never(pdb *policyv1.PodDisruptionBudget, b balance) string {
 		field := "minAvailable"
 		if limit == nil {
 			limit, field = spec.MaxUnavailable, "maxUnavailable"
-		}
-		if limit == nil {
-			return ""
 		}
 		return fmt.Sprintf("%s %s keeps %d of %d Pods", field, limit.String(), b.desired, b.expected)
 	}

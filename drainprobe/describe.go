@@ -157,22 +157,33 @@ func (j *judgement) describeServices(f *Forecasted) {
 
 // finishes is the reason of a drain that finishes.
 func (j *judgement) finishes(f *Forecasted) []string {
-	n, pending := 0, 0
+	n := 0
+	after := map[string]int{}
 	for _, p := range f.Pods {
-		if p.Fate == FateEvicted {
-			n++
-			if p.Replacement != nil && (p.Replacement.State == "pending" || p.Replacement.State == "unready") {
-				pending++
-			}
+		if p.Fate != FateEvicted {
+			continue
+		}
+		n++
+		switch r := p.Replacement; {
+		case r == nil || r.State == "none":
+			after["not replaced"]++
+		case r.State != "ready":
+			after["replaced when the node is back"]++
+		case r.Node == j.node:
+			after["replaced on this very node, since they tolerate the cordon"]++
+		default:
+			after["replaced elsewhere"]++
 		}
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return []string{"there is nothing to evict"}
-	case pending == 0:
-		return []string{fmt.Sprintf("every Pod can go (%d), and what replaces them runs elsewhere", n)}
-	case pending == n:
-		return []string{fmt.Sprintf("every Pod can go (%d), but what replaces them waits until the node is back", n)}
 	}
-	return []string{fmt.Sprintf("every Pod can go (%d); what replaces %d of them waits until the node is back", n, pending)}
+	if what := keys(after); len(what) == 1 {
+		return []string{fmt.Sprintf("every Pod can go (%d), %s", n, what[0])}
+	}
+	var parts []string
+	for _, what := range keys(after) {
+		parts = append(parts, fmt.Sprintf("%d %s", after[what], what))
+	}
+	return []string{fmt.Sprintf("every Pod can go (%d): %s", n, strings.Join(parts, ", "))}
 }

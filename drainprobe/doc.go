@@ -34,7 +34,7 @@
 // with recorded drains on them. What it cannot know makes the verdict
 // undecided, never drains: schedulers other than the default one, scheduling
 // gates, device claims, controllers of unknown kinds, controllers whose Pods
-// are not ready, webhooks on evictions, foreign finalizers, grace periods
+// are not ready, webhooks and admission policies on evictions, foreign finalizers, grace periods
 // longer than the timeout. What it takes for granted: images can be pulled,
 // processes end soon after SIGTERM where nobody asked for a grace period
 // longer than the default 30 s, nothing else changes the cluster meanwhile,

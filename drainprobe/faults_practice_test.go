@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionreg "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -321,7 +322,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 // while no other node could take a Pod.
 func TestForecastCostsLittle(t *testing.T) {
 	cluster, s, c := faultStage(t, func(c *cell) {
-		c.node("b", "64", tainted("busy", corev1.TaintEffectNoSchedule)).deploy("crowd", 80, tolerates("busy"), on("kubernetes.io/hostname", c.nodeName("b")))
+		c.node("b", "64", tainted("busy", corev1.TaintEffectNoSchedule))
 	})
 	var n atomic.Int64
 	cfg := rest.CopyConfig(cluster.Config())
@@ -347,19 +348,25 @@ func TestForecastCostsLittle(t *testing.T) {
 		}
 		return err
 	}
-	few := measure("forecast, 80 Pods elsewhere", forecast)
-	scale, err := s.client.AppsV1().Deployments(c.space()).GetScale(t.Context(), "crowd", metav1.GetOptions{})
-	if err != nil {
+	few := measure("forecast, no Pods elsewhere", forecast)
+	// In the workload's namespace and in another one, beyond a list's page.
+	const crowd = 600
+	g, ctx := errgroup.WithContext(t.Context())
+	g.SetLimit(16)
+	for i := range 2 * crowd {
+		ns := []string{c.space(), metav1.NamespaceDefault}[i%2]
+		g.Go(func() error {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("crowd-", i)}, Spec: corev1.PodSpec{NodeName: c.nodeName("b"), Containers: []corev1.Container{{Name: "c", Image: "pause"}}}}
+			_, err := s.client.CoreV1().Pods(ns).Create(ctx, pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	scale.Spec.Replicas = 100
-	if _, err := s.client.AppsV1().Deployments(c.space()).UpdateScale(t.Context(), "crowd", scale, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.rest(t, c)
-	more := measure("forecast, 100 Pods elsewhere", forecast)
+	more := measure(fmt.Sprintf("forecast, %d Pods elsewhere", 2*crowd), forecast)
 	if few != more {
-		t.Errorf("%d requests with 80 Pods elsewhere, %d with 100", few, more)
+		t.Errorf("%d requests without Pods elsewhere, %d with %d", few, more, 2*crowd)
 	}
 	dry := func() error {
 		h := &drain.Helper{Ctx: t.Context(), Client: client, GracePeriodSeconds: -1, Out: io.Discard, ErrOut: io.Discard, ChunkSize: 500,

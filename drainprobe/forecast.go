@@ -124,8 +124,8 @@ func (j *judgement) compare() {
 		return
 	}
 	j.checkTime(runs)
-	if hooks := j.webhooks(); j.verdict == VerdictDrains && len(hooks) > 0 {
-		j.verdict, j.reasons = VerdictUndecided, hooks
+	if asked := j.admission(); j.verdict == VerdictDrains && len(asked) > 0 {
+		j.verdict, j.reasons = VerdictUndecided, asked
 	}
 }
 
@@ -212,7 +212,7 @@ func (j *judgement) checkTime(runs []outcome) {
 	}
 }
 
-func keys(m map[string]bool) []string {
+func keys[V any](m map[string]V) []string {
 	var out []string
 	for k := range m {
 		out = append(out, k)

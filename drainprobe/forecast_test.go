@@ -107,6 +107,10 @@ func TestUndecidedNamesTheQuestion(t *testing.T) {
 			w.ValidatingWebhooks = []*admissionreg.ValidatingWebhookConfiguration{{ObjectMeta: metav1.ObjectMeta{Name: "guard"}, Webhooks: []admissionreg.ValidatingWebhook{{Name: "guard.example.com",
 				Rules: []admissionreg.RuleWithOperations{{Operations: []admissionreg.OperationType{"*"}, Rule: admissionreg.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/*"}}}}}}}}
 		}}, "webhook guard.example.com"},
+		"an admission policy on evictions": {[]func(*World){second, func(w *World) {
+			w.AdmissionPolicies, w.AdmissionBindings = guardPolicy("pods/eviction", "CREATE", "Deny")
+		}},
+			"admission policy guard (binding guard)"},
 		"a budget whose status is behind": {[]func(*World){second, func(w *World) { w.Budgets[0].Generation = 2; w.Budgets[0].Status.ObservedGeneration = 1 }}, "behind its spec"},
 		"volumes that were not read": {[]func(*World){second, func(w *World) { w.Gaps = []Gap{{"persistentvolumes", "no permission"}} }, each(func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "d"}}}}
@@ -120,6 +124,73 @@ func TestUndecidedNamesTheQuestion(t *testing.T) {
 		}
 		if f.Verdict != VerdictUndecided || !strings.Contains(fmt.Sprint(f.Reasons), c.says) {
 			t.Errorf("%s: %s %q, want undecided and %q", name, f.Verdict, f.Reasons, c.says)
+		}
+	}
+}
+
+// guardPolicy is an admission policy and its binding.
+func guardPolicy(resource string, operation admissionreg.OperationType, action admissionreg.ValidationAction) ([]*admissionreg.ValidatingAdmissionPolicy, []*admissionreg.ValidatingAdmissionPolicyBinding) {
+	p := &admissionreg.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "guard"}}
+	p.Spec.MatchConstraints = &admissionreg.MatchResources{ResourceRules: []admissionreg.NamedRuleWithOperations{{RuleWithOperations: admissionreg.RuleWithOperations{
+		Operations: []admissionreg.OperationType{operation}, Rule: admissionreg.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}}}}}}
+	b := &admissionreg.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "guard"}}
+	b.Spec.PolicyName, b.Spec.ValidationActions = "guard", []admissionreg.ValidationAction{action}
+	return []*admissionreg.ValidatingAdmissionPolicy{p}, []*admissionreg.ValidatingAdmissionPolicyBinding{b}
+}
+
+func TestAdmissionIsAskedAboutWhatTheDrainSends(t *testing.T) {
+	t.Parallel()
+	second := func(w *World) { w.Nodes = append(w.Nodes, bigNode("b")) }
+	policy := func(resource string, operation admissionreg.OperationType, action admissionreg.ValidationAction, edit ...func(*admissionreg.ValidatingAdmissionPolicy, *admissionreg.ValidatingAdmissionPolicyBinding)) func(*World) {
+		return func(w *World) {
+			w.AdmissionPolicies, w.AdmissionBindings = guardPolicy(resource, operation, action)
+			for _, e := range edit {
+				e(w.AdmissionPolicies[0], w.AdmissionBindings[0])
+			}
+		}
+	}
+	labelled := &metav1.LabelSelector{MatchLabels: map[string]string{"no": "such"}}
+	type p = *admissionreg.ValidatingAdmissionPolicy
+	type b = *admissionreg.ValidatingAdmissionPolicyBinding
+	for name, c := range map[string]struct {
+		edit   func(*World)
+		delete bool
+		want   Verdict
+	}{
+		"evictions, all subresources":              {policy("pods/*", "*", "Deny"), false, VerdictUndecided},
+		"evictions, everything":                    {policy("*/*", "CREATE", "Deny"), false, VerdictUndecided},
+		"a rule about Pods is not about evictions": {policy("pods", "CREATE", "Deny"), false, VerdictDrains},
+		"a star is not about evictions":            {policy("*", "CREATE", "Deny"), false, VerdictDrains},
+		"deletions do not concern evictions":       {policy("pods", "DELETE", "Deny"), false, VerdictDrains},
+		"deletions concern --disable-eviction":     {policy("pods", "DELETE", "Deny"), true, VerdictUndecided},
+		"evictions do not concern deletions":       {policy("pods/eviction", "CREATE", "Deny"), true, VerdictDrains},
+		"an audit refuses nothing":                 {policy("pods/eviction", "CREATE", "Audit"), false, VerdictDrains},
+		"no binding":                               {func(w *World) { policy("pods/eviction", "CREATE", "Deny")(w); w.AdmissionBindings = nil }, false, VerdictDrains},
+		"a binding for another policy":             {policy("pods/eviction", "CREATE", "Deny", func(_ p, b b) { b.Spec.PolicyName = "other" }), false, VerdictDrains},
+		"the policy excludes evictions": {policy("pods/*", "CREATE", "Deny", func(p p, _ b) {
+			m := p.Spec.MatchConstraints
+			m.ExcludeResourceRules = []admissionreg.NamedRuleWithOperations{{RuleWithOperations: m.ResourceRules[0].RuleWithOperations}}
+		}), false, VerdictDrains},
+		"other namespaces, by the binding": {policy("pods/eviction", "CREATE", "Deny", func(_ p, b b) {
+			b.Spec.MatchResources = &admissionreg.MatchResources{NamespaceSelector: labelled}
+		}), false, VerdictDrains},
+		"other Pods": {policy("pods", "DELETE", "Deny", func(p p, _ b) { p.Spec.MatchConstraints.ObjectSelector = labelled }), true, VerdictDrains},
+		"these Pods": {policy("pods", "DELETE", "Deny", func(p p, _ b) {
+			p.Spec.MatchConstraints.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		}), true, VerdictUndecided},
+		"an eviction carries no labels": {policy("pods/eviction", "CREATE", "Deny", func(p p, _ b) {
+			p.Spec.MatchConstraints.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		}), false, VerdictDrains},
+	} {
+		w := twoReplicas(second, func(w *World) {
+			w.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: w.Pods[0].Namespace}}}
+		}, c.edit)
+		f, err := w.Forecast("a", Options{Timeout: time.Minute, DisableEviction: c.delete})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Verdict != c.want {
+			t.Errorf("%s: %s %q, want %s", name, f.Verdict, f.Reasons, c.want)
 		}
 	}
 }

@@ -65,9 +65,7 @@ func Gather(ctx context.Context, client kubernetes.Interface, node string, opts 
 	if err := g.owners(scope); err != nil {
 		return nil, err
 	}
-	if !opts.DisableEviction {
-		g.webhooks()
-	}
+	g.admission()
 	return g.w, nil
 }
 
@@ -93,7 +91,7 @@ func GatherAll(ctx context.Context, client kubernetes.Interface) (*World, error)
 			return nil, err
 		}
 	}
-	g.webhooks()
+	g.admission()
 	return g.w, nil
 }
 
@@ -350,19 +348,3 @@ func (g *gatherer) owners(scope []string) error {
 	}
 	return nil
 }
-
-func (g *gatherer) webhooks() {
-	if l, err := g.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(g.ctx, metav1.ListOptions{}); err == nil {
-		g.w.ValidatingWebhooks = pointers(g.w.ValidatingWebhooks, l.Items)
-	} else {
-		g.w.Gaps = append(g.w.Gaps, Gap{Resource: webhookGap, Reason: firstLine(err.Error())})
-	}
-	if l, err := g.client.AdmissionregistrationV1().MutatingWebhookConfigurations().List(g.ctx, metav1.ListOptions{}); err == nil {
-		g.w.MutatingWebhooks = pointers(g.w.MutatingWebhooks, l.Items)
-	} else if _, known := g.w.gap(webhookGap); !known {
-		g.w.Gaps = append(g.w.Gaps, Gap{Resource: webhookGap, Reason: firstLine(err.Error())})
-	}
-}
-
-// webhookGap is the resource of the gap that webhooks leave.
-const webhookGap = "validatingwebhookconfigurations"

@@ -36,6 +36,8 @@ type World struct {
 
 	ValidatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
 	MutatingWebhooks   []*admissionv1.MutatingWebhookConfiguration
+	AdmissionPolicies  []*admissionv1.ValidatingAdmissionPolicy
+	AdmissionBindings  []*admissionv1.ValidatingAdmissionPolicyBinding
 
 	// Gaps say what was not read and why, one a line. A verdict that would
 	// have needed it is undecided.
