@@ -86,9 +86,9 @@ func newFakes(t *testing.T) *fakes {
 	}
 	f.kube.Resources = []*metav1.APIResourceList{
 		{GroupVersion: "v1", APIResources: []metav1.APIResource{r("namespaces", "Namespace", false), r("nodes", "Node", false), r("pods", "Pod", true), {Name: "pods/log", Kind: "Pod", Verbs: metav1.Verbs{"get"}},
-			r("secrets", "Secret", true), r("configmaps", "ConfigMap", true), r("services", "Service", true), r("serviceaccounts", "ServiceAccount", true), r("events", "Event", true),
+			r("secrets", "Secret", true), r("configmaps", "ConfigMap", true), r("services", "Service", true), r("persistentvolumes", "PersistentVolume", false), r("persistentvolumeclaims", "PersistentVolumeClaim", true), r("serviceaccounts", "ServiceAccount", true), r("events", "Event", true),
 			{Name: "bindings", Kind: "Binding", Verbs: metav1.Verbs{"create"}}}},
-		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{r("deployments", "Deployment", true), r("replicasets", "ReplicaSet", true)}},
+		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{r("deployments", "Deployment", true), r("replicasets", "ReplicaSet", true), r("statefulsets", "StatefulSet", true), r("daemonsets", "DaemonSet", true)}},
 		{GroupVersion: "batch/v1", APIResources: []metav1.APIResource{r("jobs", "Job", true), r("cronjobs", "CronJob", true)}},
 		{GroupVersion: "apiextensions.k8s.io/v1", APIResources: []metav1.APIResource{r("customresourcedefinitions", "CustomResourceDefinition", false)}},
 		{GroupVersion: "coordination.k8s.io/v1", APIResources: []metav1.APIResource{r("leases", "Lease", true)}},
@@ -354,6 +354,26 @@ func TestOptionsChooseNamespaces(t *testing.T) {
 	}
 	if _, err := s.Deployed("traefik"); err == nil {
 		t.Error("traefik is looked for outside of what was captured")
+	}
+}
+
+func TestASnapshotWhoseListsWereCutIsNeverTheSame(t *testing.T) {
+	t.Parallel()
+	whole := mustCapture(t, newFakes(t), Options{})
+	if c := Compare(whole, whole, CompareOptions{}); c.Verdict != SameCluster {
+		t.Fatal(c)
+	}
+	for _, l := range everywhere {
+		cut := *whole
+		cut.Lists = slices.DeleteFunc(slices.Clone(whole.Lists), func(m List) bool { return m.Resource == l.Resource })
+		for _, c := range []*Comparison{Compare(&cut, whole, CompareOptions{}), Compare(whole, &cut, CompareOptions{}), Compare(&cut, &cut, CompareOptions{})} {
+			if c.Verdict != NotComparable {
+				t.Errorf("without %s: %s", l.Resource, c.Verdict)
+			}
+		}
+		if c := Compare(&cut, &cut, CompareOptions{Kinds: []string{"Ingress"}}); c.Verdict != SameCluster {
+			t.Errorf("%s is missed although only Ingresses are asked for: %s", l.Resource, c.Verdict)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ func ExampleCompare() {
 		return &snapshot.Snapshot{
 			Format: snapshot.Format, TakenAt: at, ClusterUID: "0f8fad5b-d9cb-469f-a165-70867728950e",
 			Servers: []snapshot.Server{{Version: version}},
-			Lists:   []snapshot.List{{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment", State: snapshot.Captured}},
+			Lists:   everything(),
 			Workloads: []snapshot.Workload{{
 				Object:  snapshot.Object{Group: "apps", Kind: "Deployment", Namespace: "upg", Name: "web", UID: webUID},
 				Desired: 2, Ready: 2,
@@ -38,4 +38,21 @@ func ExampleCompare() {
 	// same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, nothing restarted
 	// same-cluster-with-losses
 	// recreated: Deployment upg/web, UID 7c9e6679 -> 16fd2706
+}
+
+// everything is what a capture of a whole cluster names.
+func everything() []snapshot.List {
+	var lists []snapshot.List
+	for _, l := range []snapshot.List{
+		{Resource: "nodes", Kind: "Node"}, {Resource: "namespaces", Kind: "Namespace"}, {Resource: "pods", Kind: "Pod"},
+		{Resource: "services", Kind: "Service"}, {Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"},
+		{Resource: "persistentvolumes", Kind: "PersistentVolume"}, {Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+		{Group: "apps", Resource: "deployments", Kind: "Deployment"}, {Group: "apps", Resource: "statefulsets", Kind: "StatefulSet"},
+		{Group: "apps", Resource: "daemonsets", Kind: "DaemonSet"},
+		{Group: "batch", Resource: "jobs", Kind: "Job"}, {Group: "batch", Resource: "cronjobs", Kind: "CronJob"},
+	} {
+		l.Version, l.State = "v1", snapshot.Captured
+		lists = append(lists, l)
+	}
+	return lists
 }

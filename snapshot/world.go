@@ -124,6 +124,17 @@ func (w *world) known(side int, s *Snapshot) map[string]bool {
 	return w.uids[side]
 }
 
+// everywhere are the kinds that no cluster is without: a snapshot that does not
+// name them was cut, or is of something else.
+var everywhere = []List{
+	{Resource: "nodes", Kind: "Node"}, {Resource: "namespaces", Kind: "Namespace"}, {Resource: "pods", Kind: "Pod"},
+	{Resource: "services", Kind: "Service"}, {Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"},
+	{Resource: "persistentvolumes", Kind: "PersistentVolume"}, {Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+	{Group: "apps", Resource: "deployments", Kind: "Deployment"}, {Group: "apps", Resource: "statefulsets", Kind: "StatefulSet"},
+	{Group: "apps", Resource: "daemonsets", Kind: "DaemonSet"},
+	{Group: "batch", Resource: "jobs", Kind: "Job"}, {Group: "batch", Resource: "cronjobs", Kind: "CronJob"},
+}
+
 // gaps are the lists that a side lacks: the reasons for which nobody can say
 // "same".
 func (w *world) gaps() []Gap {
@@ -147,6 +158,11 @@ func (w *world) gaps() []Gap {
 				g.State, g.Reason = Excluded, "only the namespaces "+strings.Join(l.Namespaces, ", ")
 			}
 			out = append(out, g)
+		}
+		for _, l := range everywhere {
+			if w.judged(l.Group, l.Kind, l.Resource) && !slices.ContainsFunc(s.lists, func(m List) bool { return m.Group == l.Group && m.Resource == l.Resource }) {
+				out = append(out, Gap{Resource: l.name(), Side: s.side, State: Failed, Reason: "the snapshot does not name it"})
+			}
 		}
 	}
 	out = append(out, w.nameless...)

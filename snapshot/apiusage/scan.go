@@ -73,6 +73,10 @@ func Scan(r io.Reader, server string) (*Usage, error) {
 	s := Server{Name: server}
 	var api bool // some apiserver_ line was seen
 	br := bufio.NewReaderSize(r, 4*maxLine)
+	const byteOrderMark = "\xef\xbb\xbf" // PowerShell's > writes one
+	if b, _ := br.Peek(len(byteOrderMark)); string(b) == byteOrderMark {
+		_, _ = br.Discard(len(b))
+	}
 	for n := 1; ; n++ {
 		line, err := br.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {

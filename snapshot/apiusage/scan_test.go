@@ -57,6 +57,24 @@ func TestScanKeepsTheLinesVerbatimAndInOrder(t *testing.T) {
 	}
 }
 
+// What editors and shells of other systems do to a file changes no count.
+func TestScanReadsFilesAsOtherSystemsSaveThem(t *testing.T) {
+	t.Parallel()
+	const line = `apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="poddisruptionbudgets",subresource="",version="v1beta1"} 1`
+	for name, text := range map[string]string{
+		"a byte order mark":             "\xef\xbb\xbf" + line + "\n",
+		"carriage returns":              line + "\r\n",
+		"both":                          "\xef\xbb\xbf" + line + "\r\n",
+		"no newline at the end":         line,
+		"a byte order mark and a title": "\xef\xbb\xbf# HELP x y\n" + line + "\n",
+	} {
+		u, err := Scan(strings.NewReader(text), "")
+		if err != nil || len(u.Lines) != 1 || u.Lines[0] != line {
+			t.Errorf("%s: %+v, %v", name, u, err)
+		}
+	}
+}
+
 func TestRemovedByComparesReleasesAsVersions(t *testing.T) {
 	t.Parallel()
 	u, err := Scan(bytes.NewReader(sample(t)), "")

@@ -13,7 +13,7 @@ import (
 func ExampleNew() {
 	taken := func(version string, at time.Time) *snapshot.Snapshot {
 		return &snapshot.Snapshot{Format: snapshot.Format, TakenAt: at, ClusterUID: "fe2be59d", Servers: []snapshot.Server{{Version: version}},
-			Lists: []snapshot.List{{Resource: "nodes", Kind: "Node", State: snapshot.Captured}},
+			Lists: everything(),
 			Nodes: []snapshot.Node{{Object: snapshot.Object{Kind: "Node", Name: "edge-01", UID: "2f1c9a04"}, Kubelet: version, Ready: true, Schedulable: true}}}
 	}
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -53,4 +53,21 @@ func ExampleNew() {
 	// | expected | why |
 	// | --- | --- |
 	// | 1 | a kubelet's version moves with the server's |
+}
+
+// everything is what a capture of a whole cluster names.
+func everything() []snapshot.List {
+	var lists []snapshot.List
+	for _, l := range []snapshot.List{
+		{Resource: "nodes", Kind: "Node"}, {Resource: "namespaces", Kind: "Namespace"}, {Resource: "pods", Kind: "Pod"},
+		{Resource: "services", Kind: "Service"}, {Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"},
+		{Resource: "persistentvolumes", Kind: "PersistentVolume"}, {Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+		{Group: "apps", Resource: "deployments", Kind: "Deployment"}, {Group: "apps", Resource: "statefulsets", Kind: "StatefulSet"},
+		{Group: "apps", Resource: "daemonsets", Kind: "DaemonSet"},
+		{Group: "batch", Resource: "jobs", Kind: "Job"}, {Group: "batch", Resource: "cronjobs", Kind: "CronJob"},
+	} {
+		l.Version, l.State = "v1", snapshot.Captured
+		lists = append(lists, l)
+	}
+	return lists
 }

@@ -15,9 +15,6 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 // cluster is a server node with a web Deployment, as the lab has it.
 func cluster(version string, at time.Time) *snapshot.Snapshot {
-	list := func(group, resource, kind string) snapshot.List {
-		return snapshot.List{Group: group, Version: "v1", Resource: resource, Kind: kind, State: snapshot.Captured, Revision: "100"}
-	}
 	workload := func(kind, ns, name, uid string, n int) snapshot.Workload {
 		return snapshot.Workload{Object: snapshot.Object{Group: "apps", Kind: kind, Namespace: ns, Name: name, UID: uid}, Images: []string{name + ":1"}, Desired: n, Ready: n}
 	}
@@ -34,7 +31,7 @@ func cluster(version string, at time.Time) *snapshot.Snapshot {
 			{Namespace: "upg", Name: "web-1", UID: "p1", Owner: snapshot.Ref{Kind: "Deployment", Name: "web", UID: web.UID}},
 			{Namespace: "upg", Name: "web-2", UID: "p2", Owner: snapshot.Ref{Kind: "Deployment", Name: "web", UID: web.UID}},
 		},
-		Lists: []snapshot.List{list("", "nodes", "Node"), list("", "pods", "Pod"), list("apps", "deployments", "Deployment"), list("", "secrets", "Secret")},
+		Lists: everything(),
 	}
 }
 
@@ -85,6 +82,6 @@ func lossy() *report.Report {
 	after.Workloads[0].UID = "11111111-2222-4333-8444-555555555555"
 	after.Nodes[0].Ready = false
 	after.Pods = nil
-	after.Lists[3].State, after.Lists[3].Reason = snapshot.Forbidden, `secrets is forbidden: User "viewer" cannot list resource "secrets"`
+	after.Lists[4].State, after.Lists[4].Reason = snapshot.Forbidden, `secrets is forbidden: User "viewer" cannot list resource "secrets"`
 	return report.New(before, after, snapshot.CompareOptions{})
 }
