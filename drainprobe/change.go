@@ -135,10 +135,11 @@ func (w *World) placeNow(p *corev1.Pod) {
 // refreshBudgets writes the status that the disruption controller would, in
 // one namespace, or in all.
 func (w *World) refreshBudgets(namespace string) {
-	m := newModel(w, "", Options{})
+	var only map[string]bool
 	if namespace != "" {
-		m = newModelOf(w, "", Options{}, map[string]bool{namespace: true})
+		only = map[string]bool{namespace: true}
 	}
+	m := newModelOf(w, "", Options{}, only)
 	r := m.still()
 	for i, b := range m.budgets {
 		s := r.balance(i)
