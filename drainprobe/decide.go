@@ -58,7 +58,8 @@ type Evidence interface{ evidence() evidence }
 
 // evidence is what both kinds say that matters for a decision.
 type evidence struct {
-	seen       string // "the attempt", "the forecast"
+	finishes   string // in words: that it does
+	doesNot    string // and that it does not
 	verdict    Verdict
 	why        []string
 	lost       []string // services without a ready Pod while the node is empty
@@ -97,28 +98,28 @@ func Decide(from Evidence, p Policy) *Decision {
 
 	if e.verdict == VerdictDrains && (!p.KeepServing || len(e.lost) == 0) {
 		d.Action = ActionDrain
-		add("%s says that a drain finishes; upstream asks for one before a kubelet changes its minor version", e.seen)
+		add("%s: upstream asks for a drain before a kubelet changes its minor version", e.finishes)
 		if len(e.lost) > 0 {
 			add("left without a ready Pod: %s", strings.Join(e.lost, ", "))
 		}
 		return d
 	}
+	if alone && e.verdict != VerdictDrains && !e.flags {
+		add(reasonOneNode)
+	}
 	switch {
 	case e.verdict == VerdictDrains:
-		add("%s says that a drain finishes, but leaves without a ready Pod: %s", e.seen, strings.Join(e.lost, ", "))
+		add("%s, but leaves without a ready Pod: %s", e.finishes, strings.Join(e.lost, ", "))
 	case e.verdict == VerdictBlocked:
-		add("%s says that a drain does not finish", e.seen)
+		add("%s", e.doesNot)
 	default:
-		add("%s is undecided, which counts as blocked here", e.seen)
+		add("the forecast is undecided, which counts as blocked here")
 	}
 	for _, w := range e.why {
 		add("%s", w)
 	}
 	if e.flags {
 		add("a flag is missing, not room: probe again with it before settling for less")
-	}
-	if alone && e.verdict != VerdictDrains && !e.flags {
-		add(reasonOneNode)
 	}
 	switch {
 	case p.KeepBudgets && !room:
@@ -140,7 +141,7 @@ func Decide(from Evidence, p Policy) *Decision {
 
 // evidence of an attempt is what was seen.
 func (a *Attempted) evidence() evidence {
-	e := evidence{seen: "the attempt", verdict: VerdictBlocked, otherNodes: a.OtherNodes}
+	e := evidence{finishes: "the drain was tried and finished", doesNot: "the drain was tried and did not finish", verdict: VerdictBlocked, otherNodes: a.OtherNodes}
 	if a.Drained {
 		e.verdict = VerdictDrains
 	} else if a.Reason != "" {

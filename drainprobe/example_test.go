@@ -27,10 +27,10 @@ func ExampleDecide() {
 	// Output:
 	// decision=upgrade-without-drain
 	// decision=add-node-first
-	//   - the attempt says that a drain does not finish
+	//   - there is no other node that takes Pods: an evicted Pod's replacement stays Pending, so no drain under a budget that has to keep a Pod can finish
+	//   - the drain was tried and did not finish
 	//   - global timeout reached: 40s
 	//   - upg/Deployment/web: The disruption budget web needs 1 healthy pods and has 1 currently.
-	//   - there is no other node that takes Pods: an evicted Pod's replacement stays Pending, so no drain under a budget that has to keep a Pod can finish
 	//   - the policy keeps budgets through a reboot: give the evicted Pods a node to run on, then drain
 }
 
