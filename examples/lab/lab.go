@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +61,7 @@ type engine interface {
 func (l *lab) run(ctx context.Context, todo []step) error {
 	for _, s := range todo {
 		if err := l.free(s.files...); err != nil {
-			return err
+			return errors.Join(err, l.goOn(todo, l.missing(todo)))
 		}
 	}
 	if len(todo) > 1 {
@@ -67,13 +69,13 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 			return unlessInterrupted(ctx, err)
 		}
 	}
-	for _, s := range todo {
+	for i, s := range todo {
 		live := l.term.begin(s.name)
 		began := time.Now()
 		result, err := s.run(l, ctx, live)
 		if err != nil {
 			live.end("")
-			return l.failed(ctx, s, err)
+			return errors.Join(l.failed(ctx, s, err), l.goOn(todo, todo[i:]))
 		}
 		live.end(result)
 		note, _, _ := strings.Cut(result, "\n")
@@ -117,6 +119,30 @@ func (l *lab) failed(ctx context.Context, s step, err error) error {
 	default:
 		return fmt.Errorf("step %s: interrupted; what it had taken is given back, and it can be repeated", s.name)
 	}
+}
+
+// missing are the steps whose files are not all there.
+func (l *lab) missing(todo []step) (left []step) {
+	for _, s := range todo {
+		if slices.ContainsFunc(s.files, func(name string) bool { _, err := os.Lstat(l.path(name)); return err != nil }) {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// goOn says how to go on with a run of which only left is still to be done;
+// nil where that is nothing or all, and where the cluster ends with the run.
+func (l *lab) goOn(todo, left []step) error {
+	if _, gone := l.engine.(practiceEngine); gone || len(left) == 0 || len(left) == len(todo) {
+		return nil
+	}
+	names := make([]string, len(left))
+	for i, s := range left {
+		names[i] = s.name
+	}
+	return fmt.Errorf("%d of %d steps are done; to go on, with the same flags: lab step NAME --dir %s, NAME being one after the other %s",
+		len(todo)-len(left), len(todo), l.dir, strings.Join(names, ", "))
 }
 
 // server gives the API server's version.

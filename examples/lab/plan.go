@@ -14,7 +14,8 @@ import (
 const planName = "k3s-server-next"
 
 // plan pins the next rung in a Plan and applies it, with the CRD and the
-// namespace it needs. Nothing runs it: the controller is not started.
+// namespace it needs. Nothing runs it: the controller is not started, and where
+// one is there already, which would go up at once, the Plan is only written.
 func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	server, err := l.server(ctx)
 	if err != nil {
@@ -29,11 +30,20 @@ func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	crd, err := l.planCRD(ctx, live)
+	client, err := dynamic.NewForConfig(l.config)
 	if err != nil {
 		return "", err
 	}
-	client, err := dynamic.NewForConfig(l.config)
+	facts, err := suc.ReadFacts(ctx, suc.Clients{Kube: l.client, Dynamic: client})
+	if err != nil {
+		return "", err
+	}
+	pinned := fmt.Sprintf("Plan %s/%s pinned to %s", plan.Namespace, plan.Name, next)
+	if facts.SUC != nil {
+		return fmt.Sprintf("%s, NOT applied\nnamespace %s has system-upgrade-controller, which would go up at once; when the next rung has its backup: kubectl apply -f %s",
+			pinned, facts.SUC.Namespace, l.path(planFile)), l.write(planFile, text)
+	}
+	crd, err := l.planCRD(ctx, live)
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +53,7 @@ func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	if _, err := suc.Apply(ctx, client, suc.ApplyOptions{CRD: crd, Plans: []*suc.Plan{plan}, Force: true}); err != nil {
 		return "", fmt.Errorf("applying Plan %s: %w", planName, err)
 	}
-	return fmt.Sprintf("Plan %s/%s pinned to %s, applied", plan.Namespace, plan.Name, next), l.write(planFile, text)
+	return pinned + ", applied", l.write(planFile, text)
 }
 
 // nextRung is the newest patch of the minor above server. What the ladder asks

@@ -39,7 +39,7 @@ Reads versions and identities again: the same node, the same workload, its
 restarts, and which kubelets and kubectls the new server allows.`, (*lab).after},
 	{"plan", []string{planFile}, `
 Writes the next rung down as a Plan of system-upgrade-controller, pinned to a
-version, and applies it. The controller is not started.`, (*lab).plan},
+version, and applies it, unless the controller is there and would act on it.`, (*lab).plan},
 	{"report", []string{reportFile, pageFile}, `
 Writes what happened, where the stable channel points meanwhile, and why a
 version was pinned instead of following it.`, (*lab).report},

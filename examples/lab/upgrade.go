@@ -153,7 +153,12 @@ func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Versio
 	if err := l.engine.upgrade(ctx, from, to, live); err != nil {
 		return fmt.Errorf("upgrading to %s: %w", to, err)
 	}
-	return l.waitVersion(ctx, from, to, node.Name, live)
+	err = l.waitVersion(ctx, from, to, node.Name, live)
+	if err != nil && !l.engine.offline() {
+		err = fmt.Errorf("%w; see: journalctl -u k3s; if it does not come up, the way back is: systemctl stop k3s, then backup restore %s --data-dir %s, which says how to start %s again",
+			err, l.path(backupDir), l.dataDir, from)
+	}
+	return err
 }
 
 // decided is what drain.txt says; nothing when no drain was tried.
