@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,9 @@ Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 				}
 			}
 			res, err := suc.Apply(ctx, c.Dynamic, opts)
+			if err == nil && opts.Facts != nil && opts.Facts.SUC == nil && opts.Controller == nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), "note: no system-upgrade-controller was found in the cluster, and nothing else carries a Plan out; --controller official installs it")
+			}
 			if printErr := out.Print(cmd.OutOrStdout(), res, res.WriteText); printErr != nil && err == nil {
 				err = printErr
 			}

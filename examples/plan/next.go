@@ -46,12 +46,13 @@ func newNextCommand(kube *connect.Flags) *cobra.Command {
 		Short: "Write the Plans for the next rung",
 		Long: `next writes the Plans that take the cluster one rung up: one for the servers, pinned to
 a release, and one for the agents that waits for it. The release is the newest of the
-next minor that can be reached from the running one; --ladder writes the whole way
-to --to as numbered files.
+next minor that can be reached from the running one, or with --to the first on the
+way there, which can be an older one: the upgrade image refuses releases built earlier
+than the running one. --ladder writes the whole way to --to as numbered files.
 
 Exit status: 0 written, 1 there is nothing above, 2 failure.`,
 		Example: `  plan next                                  # ask the cluster and the channel server
-  plan next --from v1.34.11+k3s1 --channels bundled
+  plan next --from v1.34.11+k3s1 --channels bundled --to stable
   plan next --stage --window-days sat,sun --window-start 02:00 --window-end 05:00 --window-zone Europe/Vienna
   plan next --from v1.31.14+k3s1 --to stable --ladder ./plans`,
 		Args: cobra.NoArgs,
@@ -59,7 +60,7 @@ Exit status: 0 written, 1 there is nothing above, 2 failure.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.from, "from", "", "running version (default: ask the cluster)")
-	f.StringVar(&o.to, "to", "", "with --ladder: a release, or the channel that points at it (default stable)")
+	f.StringVar(&o.to, "to", "", "where the way leads: a release, or the channel that points at it (default: one rung up; with --ladder stable)")
 	f.StringVar(&o.ladder, "ladder", "", "write the whole way into this folder, a numbered file a step")
 	f.BoolVar(&o.force, "force", false, "with --ladder: write over existing files")
 	f.StringVar(&o.source, "channels", "", `URL of a channel list, a file that holds one, or "bundled" (default: the distribution's channel server)`)
@@ -116,7 +117,7 @@ func (o *nextFlags) run(cmd *cobra.Command) error {
 }
 
 func (o *nextFlags) writeNext(cmd *cobra.Command, from skew.Version, catalog *channels.Catalog, opts suc.NextOptions) error {
-	step, err := suc.Next(from, catalog, opts)
+	step, err := o.nextStep(from, catalog, opts)
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,22 @@ func (o *nextFlags) writeNext(cmd *cobra.Command, from skew.Version, catalog *ch
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
+}
+
+// nextStep is the newest rung above, or the first on the way to --to.
+func (o *nextFlags) nextStep(from skew.Version, catalog *channels.Catalog, opts suc.NextOptions) (*suc.Step, error) {
+	if o.to == "" {
+		return suc.Next(from, catalog, opts)
+	}
+	target, err := catalog.Target(o.to)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := suc.Ladder(from, target, catalog, opts)
+	if err != nil {
+		return nil, err
+	}
+	return steps[0], nil
 }
 
 // running is the version to start from.
