@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +42,29 @@ type Grade struct {
 	Dir      string    `json:"dir"`
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
+
+	absent map[string]bool // files that are not there
 }
 
+// add adds what was found in file. That a file is not there is said once; what
+// would follow from it is not.
 func (g *Grade) add(file string, err error, good string) {
+	if g.absent[file] {
+		return
+	}
+	var missing *fs.PathError
+	if errors.As(err, &missing) && errors.Is(missing, fs.ErrNotExist) && filepath.Base(missing.Path) == file {
+		if g.absent == nil {
+			g.absent = map[string]bool{}
+		}
+		g.absent[file] = true
+		err = errors.New("is not there")
+		for _, s := range steps {
+			if slices.Contains(s.files, file) {
+				err = fmt.Errorf("is not there; lab step %s --dir %s writes it", s.name, g.Dir)
+			}
+		}
+	}
 	finding := Finding{File: file, OK: err == nil, Text: good}
 	if err != nil {
 		finding.Text = err.Error()

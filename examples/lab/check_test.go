@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/k3sladder/k3sladder/snapshot"
 )
 
@@ -54,6 +56,26 @@ func TestCheckSaysThatBeforeWasRecordedAfterTheUpgrade(t *testing.T) {
 		var out bytes.Buffer
 		if err := g.writeText(&out); err != nil || strings.Contains(out.String(), "repeat the steps") || late && !strings.Contains(out.String(), "only make the files agree") {
 			t.Errorf("before.json of %s (%v):\n%s", before, err, out.String())
+		}
+	}
+}
+
+func TestAFileThatIsNotThereIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	write(t, l.path(beforeFile), `{"server_version": "v1.34.4+k3s1", "kubelet_version": "v1.34.4+k3s1", "node_name": "n", "node_uid": "u"}`)
+	g, err := l.check(t.Context())
+	if err != nil || g.OK {
+		t.Fatalf("got %+v, %v", g, err)
+	}
+	said := map[string][]string{}
+	for _, f := range g.Findings {
+		said[f.File] = append(said[f.File], f.Text)
+	}
+	for file, step := range map[string]string{upgradeFile: "upgrade", afterFile: "after", planFile: "plan", backupFile: "backup"} {
+		want := "is not there; lab step " + step + " --dir " + l.dir + " writes it"
+		if diff := cmp.Diff([]string{want}, said[file]); diff != "" {
+			t.Errorf("%s: %s", file, diff)
 		}
 	}
 }
