@@ -91,7 +91,7 @@ func (p *place) checkFree() error {
 	case err != nil:
 		return fail("save", p.path, err, "")
 	case !p.force:
-		return fail("save", p.path, ErrExists, "choose another name, or replace it with Force")
+		return fail("save", p.path, ErrExists, "choose another name, or replace it (Force, --force)")
 	}
 	if _, err := ReadManifest(p.path); err != nil {
 		return fail("save", p.path, ErrExists, "it is not a backup, so it is not replaced")

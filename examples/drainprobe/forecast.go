@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,9 +88,14 @@ func (c *forecastCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o := forecastOutput{Forecasted: f}
-	if !f.Missing {
-		o.Decision = drainprobe.Decide(f, c.policy.Policy)
+	if f.Missing {
+		// A mistyped name is no verdict on a node.
+		if c.out.String() == "text" {
+			return errors.New(f.Reasons[0])
+		}
+		return errors.Join(c.out.Print(cmd.OutOrStdout(), o, o.writeText), errors.New(f.Reasons[0]))
 	}
+	o.Decision = drainprobe.Decide(f, c.policy.Policy)
 	if err := c.out.Print(cmd.OutOrStdout(), o, o.writeText); err != nil {
 		return err
 	}
