@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,10 +20,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/k3sladder/k3sladder/backup"
 	"github.com/k3sladder/k3sladder/internal/practice"
 	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/suc"
@@ -364,6 +367,45 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 
 // With a second node the drain finishes, so it is done for the upgrade: the
 // node is empty meanwhile, and given back.
+// The way back that docs/lab.md walks: the datastore of before under the
+// version of before, from the lab's own backup.
+func TestTheWayBackFromTheLabsBackup(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	dir := filepath.Join(t.TempDir(), "out")
+	for _, name := range []string{"before", "workload", "deprecated", "backup", "upgrade"} {
+		expectLab(t, 0, append([]string{"step", name, "--dir", dir}, s.flags...)...)
+	}
+	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = backup.Restore(t.Context(), filepath.Join(dir, backupDir), s.DataDir, backup.RestoreOptions{})
+	if !errors.Is(err, backup.ErrRunning) {
+		t.Fatalf("restored into a running cluster: %v", err)
+	}
+
+	_, err = practice.StopRunning(t.Context(), s.Dir)
+	must(t, err)
+	_, err = backup.Restore(t.Context(), filepath.Join(dir, backupDir), s.DataDir, backup.RestoreOptions{Installed: practice.To})
+	must(t, err)
+	running, err := practice.StartRunning(t.Context(), s.Dir, practice.From)
+	must(t, err)
+	version, err := s.client.Discovery().ServerVersion()
+	must(t, err)
+	if running.Version != practice.From || version.GitVersion != practice.From {
+		t.Errorf("started as %s, and the API server says %s", running.Version, version.GitVersion)
+	}
+	var workload workloadRecord
+	must(t, folder{dir: dir}.read(workloadFile, "workload", &workload))
+	web, err := s.client.AppsV1().Deployments(namespace).Get(t.Context(), webName, metav1.GetOptions{})
+	must(t, err)
+	if string(web.UID) != workload.DeploymentUID {
+		t.Errorf("web has UID %s, before the upgrade it had %s", web.UID, workload.DeploymentUID)
+	}
+	if _, err := s.client.CoreV1().Namespaces().Get(t.Context(), "later", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what was made after the backup is there: %v", err)
+	}
+}
+
 func TestADrainThatFinishesIsDoneForTheUpgrade(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

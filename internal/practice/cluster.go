@@ -118,7 +118,7 @@ func (c *Cluster) prepare() error {
 	}
 	c.lock = lock
 	if err := upwards(last, c.version); err != nil {
-		return fmt.Errorf("%w; take the cluster down first to start anew", err)
+		return fmt.Errorf("%w (rehearse it with practice stop and practice start); take the cluster down to start anew", err)
 	}
 	if c.pki, err = loadPKI(c.tls()); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,20 +68,25 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	return nil
 }
 
-// control answers Status, UpgradeRunning and Down.
+// control answers Status, UpgradeRunning, StopRunning, StartRunning and Down.
 func (c *Cluster) control(ctx context.Context, down func()) http.Handler {
 	mux := http.NewServeMux()
 	status := func(w http.ResponseWriter) {
 		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid()})
 	}
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { status(w) })
-	mux.HandleFunc("POST /upgrade", func(w http.ResponseWriter, r *http.Request) {
-		if err := c.Upgrade(ctx, r.URL.Query().Get("version")); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		status(w)
-	})
+	post := func(path string, do func(version string) error) {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			if err := do(r.URL.Query().Get("version")); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			status(w)
+		})
+	}
+	post("/upgrade", func(version string) error { return c.Upgrade(ctx, version) })
+	post("/stop", func(string) error { return c.Stop(ctx) })
+	post("/start", func(version string) error { return c.Restart(ctx, version) })
 	mux.HandleFunc("POST /down", func(w http.ResponseWriter, _ *http.Request) {
 		status(w)
 		down()
@@ -128,7 +134,19 @@ func Status(ctx context.Context, dir string) (*Running, error) {
 
 // UpgradeRunning takes the cluster that runs in dir to version.
 func UpgradeRunning(ctx context.Context, dir, version string) (*Running, error) {
-	return call(ctx, dir, http.MethodPost, "/upgrade?version="+strings.ReplaceAll(version, "+", "%2B"))
+	return call(ctx, dir, http.MethodPost, "/upgrade?version="+url.QueryEscape(version))
+}
+
+// StopRunning ends the components of the cluster that runs in dir, as
+// "systemctl stop k3s" would; its data stays.
+func StopRunning(ctx context.Context, dir string) (*Running, error) {
+	return call(ctx, dir, http.MethodPost, "/stop")
+}
+
+// StartRunning starts them again, as version; empty means the version they had.
+// An older one is for a datastore that was restored from that time.
+func StartRunning(ctx context.Context, dir, version string) (*Running, error) {
+	return call(ctx, dir, http.MethodPost, "/start?version="+url.QueryEscape(version))
 }
 
 // Down ends the cluster that runs in dir, if one does, and removes what it made

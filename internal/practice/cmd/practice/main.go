@@ -92,6 +92,36 @@ func command() *cobra.Command {
 	}
 	upgrade.Flags().StringVar(&to, "to", practice.To, "version to go to")
 
+	stop := &cobra.Command{
+		Use: "stop", Args: cobra.NoArgs,
+		Short: "Stop the running cluster and keep its data, as systemctl stop k3s does",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			running, err := practice.StopRunning(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "stopped; its data is in %s\n", running.DataDir)
+			return err
+		},
+	}
+	var as string
+	start := &cobra.Command{
+		Use: "start", Args: cobra.NoArgs,
+		Short: "Start a stopped cluster again on the data that is there",
+		Example: `  # The way back: the datastore of before, under the version of before
+  practice stop
+  backup restore climb-1.35/backup
+  practice start --version ` + practice.From,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			running, err := practice.StartRunning(cmd.Context(), dir, as)
+			if err != nil {
+				return err
+			}
+			return running.WriteText(cmd.OutOrStdout())
+		},
+	}
+	start.Flags().StringVar(&as, "version", "", "version to start; an older one only on a datastore restored from that time (default: what ran)")
+
 	status := &cobra.Command{
 		Use: "status", Args: cobra.NoArgs,
 		Short: "Print how to reach the running cluster",
@@ -108,6 +138,6 @@ func command() *cobra.Command {
 		Short: "End the cluster and remove its folder",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return practice.Down(cmd.Context(), dir) },
 	}
-	root.AddCommand(up, serve, upgrade, status, down)
+	root.AddCommand(up, serve, upgrade, stop, start, status, down)
 	return root
 }
