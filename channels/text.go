@@ -41,6 +41,9 @@ func (c *Climb) WriteText(w io.Writer) error {
 		t.wrap("", "  ", "Not known: "+strings.Join(unknown, ", ")+". The ladder is safe for every value.")
 		t.alternatives(c.IfKnown)
 	}
+	if c.noted() {
+		t.line("Notes: ! applies, ? applies if what it names is so here.")
+	}
 	for i, r := range c.Rungs {
 		t.rung(i+1, r)
 	}
@@ -50,6 +53,15 @@ func (c *Climb) WriteText(w io.Writer) error {
 		t.notes(c.Notes)
 	}
 	return t.w.Flush()
+}
+
+// noted: there are notes to print.
+func (c *Climb) noted() bool {
+	n := len(c.Notes)
+	for _, r := range c.Rungs {
+		n += len(r.Notes)
+	}
+	return n > 0 && len(c.Rungs) > 0
 }
 
 // unknown names the facts that bear on the path and are not known.
@@ -121,7 +133,11 @@ func (t *textWriter) rung(n int, r Rung) {
 	if len(r.Moves) > 0 {
 		var moves []string
 		for _, m := range r.Moves {
-			moves = append(moves, fmt.Sprintf("%s %s -> %s", m.Component, m.From, m.To))
+			move := fmt.Sprintf("%s %s -> %s", m.Component, m.From, m.To)
+			if m.back() {
+				move += " (older)"
+			}
+			moves = append(moves, move)
 		}
 		t.wrap("   moves:   ", "            ", strings.Join(moves, ", "))
 	}
@@ -135,6 +151,22 @@ func (t *textWriter) rung(n int, r Rung) {
 		t.wrap("   NOT CHECKED ", "   ", u+".")
 	}
 	t.notes(r.Notes)
+}
+
+// back: the component is older on the rung than below it, as happens on the way
+// to a release that was made before the one below. Revisions of one version are
+// not compared.
+func (m Move) back() bool {
+	plain := func(version string) (skew.Version, error) {
+		number, _, _ := strings.Cut(version, "-")
+		return skew.Parse(number)
+	}
+	from, err := plain(m.From)
+	if err != nil {
+		return false
+	}
+	to, err := plain(m.To)
+	return err == nil && to.Less(from)
 }
 
 // notes writes those that apply before those that may.

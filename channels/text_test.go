@@ -39,6 +39,8 @@ func TestTextOfALadder(t *testing.T) {
 	golden.Check(t, "stable-from-1.34.golden", textOf(t, "v1.34.11+k3s1", "v1.36.4+k3s1", channels.Facts{}))
 	golden.Check(t, "etcd-known.golden", textOf(t, "v1.32.10+k3s1", "v1.33.13+k3s2",
 		channels.Facts{Datastore: channels.EmbeddedEtcd, Agents: channels.Yes, Executor: channels.Script}))
+	golden.Check(t, "components-go-back.golden", textOf(t, "v1.34.11+k3s1", "v1.36.4+k3s1",
+		channels.Facts{Datastore: channels.SQLite, Agents: channels.No, Executor: channels.Script}))
 	golden.Check(t, "nothing-to-do.golden", textOf(t, "v1.36.4+k3s1", "v1.36.4+k3s1", channels.Facts{}))
 	golden.Check(t, "newer-than-the-module.golden", textOf(t, "v1.37.1+k3s1", "v1.38.0+k3s1",
 		channels.Facts{Datastore: channels.SQLite, Agents: channels.No, Executor: channels.Script}))
