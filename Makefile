@@ -52,9 +52,11 @@ practice-up: ## Start a practice cluster that stays, and print how to reach it
 	@bin/practice up
 
 practice-upgrade: ## Take the running practice cluster from 1.34 to 1.35
+	@$(GO) build -o bin/practice ./internal/practice/cmd/practice
 	@bin/practice upgrade
 
 practice-down: ## End the running practice cluster and remove its folder
+	@$(GO) build -o bin/practice ./internal/practice/cmd/practice
 	@bin/practice down
 
 .PHONY: help build demo test test-all lint bench practice-up practice-upgrade practice-down

@@ -65,7 +65,12 @@ func (k *Flags) config() (*rest.Config, error) {
 	if len(raw.Clusters) > 0 || *k.APIServer != "" || inPod {
 		return k.ToRESTConfig()
 	}
-	if *k.KubeConfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+	named := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	if *k.KubeConfig == "" && named != "" {
+		// client-go passes over files that are not there.
+		return nil, fmt.Errorf("KUBECONFIG is %s, which names no cluster or is not there (after make practice-down: unset KUBECONFIG K3S_DATA_DIR)", named)
+	}
+	if *k.KubeConfig == "" {
 		if _, err := os.Stat(K3sKubeconfig); err == nil {
 			return clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
 		}
