@@ -137,12 +137,11 @@ func (l *lab) goOn(todo, left []step) error {
 	if _, gone := l.engine.(practiceEngine); gone || len(left) == 0 || len(left) == len(todo) {
 		return nil
 	}
-	names := make([]string, len(left))
-	for i, s := range left {
-		names[i] = s.name
+	next := fmt.Sprintf("lab step %s --dir %s", left[0].name, l.dir)
+	for _, s := range left[1:] {
+		next += ", then " + s.name
 	}
-	return fmt.Errorf("%d of %d steps are done; to go on, with the same flags: lab step NAME --dir %s, NAME being one after the other %s",
-		len(todo)-len(left), len(todo), l.dir, strings.Join(names, ", "))
+	return fmt.Errorf("%d of %d steps are done; to go on, with the same flags: %s", len(todo)-len(left), len(todo), next)
 }
 
 // server gives the API server's version.

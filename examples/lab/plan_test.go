@@ -73,7 +73,7 @@ func TestARunThatStoppedSaysHowToGoOn(t *testing.T) {
 		}
 	}
 	err := l.run(t.Context(), steps)
-	if err == nil || !strings.Contains(err.Error(), "7 of 9 steps are done") || !strings.HasSuffix(err.Error(), " plan, report") {
+	if err == nil || !strings.Contains(err.Error(), "7 of 9 steps are done") || !strings.HasSuffix(err.Error(), "lab step plan --dir "+l.dir+", then report") {
 		t.Errorf("got %v", err)
 	}
 	if err := l.run(t.Context(), steps[:1]); err == nil || strings.Contains(err.Error(), "steps are done") {
