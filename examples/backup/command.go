@@ -283,21 +283,16 @@ type answer struct {
 	text  string
 }
 
-// report runs a command's work and prints its answer or its error: in JSON one
-// line, whatever happens.
+// report runs a command's work and prints its answer, in JSON as one line.
 func report(cmd *cobra.Command, out *cli.Output, work func(context.Context) (answer, error)) error {
 	a, err := work(cmd.Context())
+	if err != nil {
+		return err
+	}
 	if out.String() == "json" {
-		if err != nil {
-			a.value = map[string]any{"ok": false, "error": err.Error()}
-		}
-		if jsonErr := writeLine(cmd.OutOrStdout(), a.value); jsonErr != nil {
-			return jsonErr
-		}
-	} else if err == nil {
-		if _, err := io.WriteString(cmd.OutOrStdout(), a.text); err != nil {
-			return err
-		}
+		err = writeLine(cmd.OutOrStdout(), a.value)
+	} else {
+		_, err = io.WriteString(cmd.OutOrStdout(), a.text)
 	}
 	if err == nil && !a.ok {
 		return cli.ErrNegative

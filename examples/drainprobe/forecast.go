@@ -47,8 +47,9 @@ Exit status: 0 drains, 1 blocked, 2 undecided or failed.`,
   drainprobe forecast --all --ignore-daemonsets --delete-emptydir-data
   drainprobe forecast server-1 --state bundle.json --timeout=10m -o json
   drainprobe forecast -l node-role.kubernetes.io/worker --ignore-daemonsets`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: kube.Complete(nodes),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.drain.add(cmd, 0)
 	c.policy.add(cmd)

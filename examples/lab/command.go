@@ -81,6 +81,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.readyTimeout, "ready-timeout", 10*time.Minute, "how long to wait for Pods, API server and node")
 	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")
 	f.StringVar(&o.language, "lang", "en", "language of the report: en or ja")
+	cli.Choices(cmd, "lang", "en", "ja")
 	f.StringVar(&o.channels, "channels", "", `release channels: a URL, a saved file, or "bundled" (default: k3s's channel server)`)
 	f.StringVar(&o.crd, "crd", "", "CRD of system-upgrade-controller: a URL or a file (default: its official release)")
 	f.StringVar(&o.installScript, "install-script", "", "k3s install script: a URL or a file (default: the target version's own)")

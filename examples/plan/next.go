@@ -70,6 +70,7 @@ Exit status: 0 written, 1 there is nothing above, 2 failure.`,
 	f.StringVar(&o.agName, "agent-name", "", "name of the agent Plan (default k3s-agent or rke2-agent)")
 	f.Int64Var(&o.agentConcurrency, "agent-concurrency", 1, "how many agents are taken at once")
 	f.BoolVar(&o.server.Stage, "stage", false, "pull the servers' image before the cordon, in a prepare step")
+	cli.Choices(cmd, "datastore", "sqlite", "etcd", "external")
 	f.StringVar(&o.controller, "controller-version", "", "version of the controller, if older than v0.5.0")
 	f.BoolVar(&o.drain, "drain", false, "drain the nodes, with force, instead of cordoning them")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 0, "give a drain up after so long")

@@ -37,7 +37,8 @@ them back. It never writes.
 Exit status: 0 complete, 1 failed or stuck, 2 error.`,
 		Example: `  plan watch k3s-server
   plan watch k3s-server -n cattle-system -o json   # one event a line, the result last`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: kube.Complete(planNames(kube)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := clients(kube)
 			if err != nil {

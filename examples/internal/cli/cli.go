@@ -66,16 +66,35 @@ func Main(cmd *cobra.Command) {
 }
 
 // Run runs cmd and gives its exit code. Errors go to stderr, once, as
-// "name: what was wrong".
+// "name: what was wrong"; where JSON was asked for and no answer was printed,
+// one line of it on stdout says the same, see [Failure]. An answer that could not
+// be written is a failure.
 func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.Version = version()
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	explainArgs(cmd)
 	cmd.SetArgs(args)
-	cmd.SetOut(stdout)
+	out := &answer{w: stdout}
+	cmd.SetOut(out)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
+	if out.err != nil && !errors.Is(err, out.err) {
+		err = errors.Join(err, fmt.Errorf("writing the answer: %w", out.err))
+	}
 	code := Code(err)
-	if err != nil && !errors.Is(err, ErrNegative) && !errors.Is(err, ErrUndecided) {
-		fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)
+	if out.err != nil {
+		code = ExitFailed
+	}
+	said := errors.Is(err, ErrNegative) || errors.Is(err, ErrUndecided)
+	if err == nil || said && out.err == nil {
+		return code
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)
+	if !out.begun && wantsJSON(args) {
+		if err := json.NewEncoder(stdout).Encode(Failure{Error: err.Error(), ExitCode: code}); err != nil {
+			return ExitFailed
+		}
 	}
 	return code
 }
@@ -103,7 +122,7 @@ type Output struct {
 func (o *Output) AddFlag(cmd *cobra.Command, formats ...string) {
 	o.format, o.allowed = formats[0], formats
 	cmd.Flags().VarP(o, "output", "o", "output format: "+strings.Join(formats, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	Choices(cmd, "output", formats...)
 }
 
 // String is the chosen format.
