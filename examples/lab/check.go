@@ -460,6 +460,7 @@ func (l *lab) checkSnapshots(g *Grade, e *evidence) {
 	if beforeErr == nil && afterErr == nil { // else said above, or not there
 		drained, _ := os.ReadFile(l.path(drainFile))
 		g.add(snapshotAfter, leftCordoned(before, after, string(drained)), "no node is cordoned that was not before")
+		g.add(snapshotAfter, lost(snapshot.Compare(before, after, snapshot.CompareOptions{})), "nothing in the whole cluster was lost")
 	}
 }
 

@@ -69,7 +69,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 	if err := l.waitWeb(ctx, live); err != nil {
 		return "", err
 	}
-	snap, err := l.capture(ctx, live)
+	snap, err := l.settled(ctx, live)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
@@ -130,13 +131,20 @@ func (l *lab) plannedVersion() (string, error) {
 // summary prints the table that ends a run.
 func (l *lab) summary(f *reportFacts) {
 	same := map[bool]string{true: "yes", false: "NO"}
+	nothingLost := "not known"
+	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
+	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
+	if beforeErr == nil && afterErr == nil {
+		nothingLost = same[lost(snapshot.Compare(before, after, snapshot.CompareOptions{})) == nil]
+	}
 	fmt.Fprintf(l.term.out, `
   from           %s
   to             %s
   same node      %s
   same workload  %s
+  nothing lost   %s
   restarts       %d
   next rung      %s
   report         %s
-`, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], f.After.WebRestarts, f.NextPlan, l.path(reportFile))
+`, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], nothingLost, f.After.WebRestarts, f.NextPlan, l.path(reportFile))
 }

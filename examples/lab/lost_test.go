@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k3sladder/k3sladder/snapshot"
+)
+
+func TestLostIsWhatTheWholeClusterMisses(t *testing.T) {
+	t.Parallel()
+	loss := func(what snapshot.What, field string) snapshot.Difference {
+		return snapshot.Difference{What: what, Kind: "Deployment", Namespace: "default", Name: "mine", Field: field, Loss: true}
+	}
+	for name, c := range map[string]struct {
+		verdict snapshot.Verdict
+		losses  []snapshot.Difference
+		want    string // empty: nothing is lost
+		mends   bool
+	}{
+		"the same":                        {snapshot.SameCluster, nil, "", false},
+		"a Deployment is gone for good":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Missing, "")}, "default/mine", false},
+		"a Deployment is not ready yet":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "ready")}, "default/mine", true},
+		"a node that was left cordoned":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "schedulable")}, "", false},
+		"another cluster":                 {snapshot.OtherCluster, nil, "headline", false},
+		"a kind that could not be listed": {snapshot.NotComparable, nil, "cannot be said: reason", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := &snapshot.Comparison{Verdict: c.verdict, Headline: "headline", Reasons: []string{"reason"}, Differences: c.losses}
+			err := lost(got)
+			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if mends(got) != c.mends {
+				t.Errorf("mends: got %v", !c.mends)
+			}
+		})
+	}
+}
