@@ -79,15 +79,12 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr 
 	cmd.SetOut(out)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
-	if out.err != nil && !errors.Is(err, out.err) {
-		err = errors.Join(err, fmt.Errorf("writing the answer: %w", out.err))
+	said := err == nil || errors.Is(err, ErrNegative) || errors.Is(err, ErrUndecided)
+	if said && out.err != nil {
+		err, said = fmt.Errorf("writing the answer: %w", out.err), false
 	}
 	code := Code(err)
-	if out.err != nil {
-		code = ExitFailed
-	}
-	said := errors.Is(err, ErrNegative) || errors.Is(err, ErrUndecided)
-	if err == nil || said && out.err == nil {
+	if said {
 		return code
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", cmd.Name(), err)
