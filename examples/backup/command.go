@@ -86,10 +86,7 @@ or not at all.`,
 				if err != nil {
 					return answer{}, err
 				}
-				return answer{ok: r.OK(), value: struct {
-					OK bool `json:"ok"`
-					*backup.Result
-				}{r.OK(), r}, text: r.String()}, nil
+				return answer{ok: r.OK(), value: saveOutput{r.OK(), r}, text: r.String()}, nil
 			})
 		},
 	}
@@ -171,10 +168,7 @@ by the next one, or by "backup undo".`,
 				if err != nil {
 					return answer{}, err
 				}
-				return answer{ok: true, value: struct {
-					OK bool `json:"ok"`
-					*backup.RestoreResult
-				}{true, r}, text: r.String()}, nil
+				return answer{ok: true, value: restoreOutput{true, r}, text: r.String()}, nil
 			})
 		},
 	}
@@ -215,10 +209,7 @@ func undoCommand() *cobra.Command {
 				if text == "" {
 					text = "no interrupted restore\n"
 				}
-				return answer{ok: true, value: struct {
-					OK bool `json:"ok"`
-					*backup.Recovery
-				}{true, r}, text: text}, nil
+				return answer{ok: true, value: undoOutput{true, r}, text: text}, nil
 			})
 		},
 	}
@@ -242,7 +233,7 @@ func listCommand() *cobra.Command {
 				if err != nil {
 					return answer{}, err
 				}
-				return answer{ok: true, value: map[string]any{"ok": true, "backups": list}, text: table(list)}, nil
+				return answer{ok: true, value: listOutput{true, list}, text: table(list)}, nil
 			})
 		},
 	}
@@ -275,6 +266,26 @@ func detectCommand() *cobra.Command {
 	out.AddFlag(cmd, "text", "json")
 	return cmd
 }
+
+// What the commands print with -o json.
+type (
+	saveOutput struct {
+		OK bool `json:"ok"`
+		*backup.Result
+	}
+	restoreOutput struct {
+		OK bool `json:"ok"`
+		*backup.RestoreResult
+	}
+	undoOutput struct {
+		OK bool `json:"ok"`
+		*backup.Recovery
+	}
+	listOutput struct {
+		OK      bool           `json:"ok"`
+		Backups []backup.Entry `json:"backups"`
+	}
+)
 
 // answer is what a command found out, for a program and for a person.
 type answer struct {

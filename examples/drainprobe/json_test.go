@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/k3sladder/k3sladder/drainprobe"
+	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
+)
+
+// A key is a promise: programs read it.
+func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	jsonkeys.Check(t, "drainprobe forecast", forecastOutput{})
+	jsonkeys.Check(t, "drainprobe forecast --all", drainprobe.Sequence{})
+	jsonkeys.Check(t, "drainprobe attempt", attemptOutput{})
+}

@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
+)
+
+// A key is a promise: programs read it.
+func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	jsonkeys.Check(t, "lab check", Grade{})
+}
