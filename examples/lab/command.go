@@ -95,7 +95,13 @@ func (o *options) runCommand() *cobra.Command {
 		Use: "run", Args: cobra.NoArgs,
 		Short: "Do all steps in order",
 		Long: `Does all steps in order, on the cluster that kubectl would talk to (on a k3s
-server: /etc/rancher/k3s/k3s.yaml), or with --practice on a fresh practice cluster.`,
+server: /etc/rancher/k3s/k3s.yaml), or with --practice on a fresh practice cluster.
+
+On a cluster in use, know what it does: it makes Deployment web in namespace upg,
+drains the node for real and gives it back (Pods that no budget holds start anew,
+emptyDir volumes are lost), upgrades and restarts k3s, and applies a Plan that a
+system-upgrade-controller started later would carry out. To evict nothing, do the
+steps one by one and leave drain out.`,
 		Example: `  lab run --practice
   lab run --practice --keep     # leaves the practice cluster for you to look at
   lab run --to v1.35.9+k3s1`,
