@@ -253,10 +253,16 @@ func (t *restorer) finish() {
 		return
 	}
 	if t.opts.Installed != saved {
-		tag := strings.ReplaceAll(saved, "+", "%2B")
-		t.r.Commands = append(t.r.Commands,
-			"# the installer rewrites the service: give it the arguments and variables the service has now",
-			fmt.Sprintf("curl -sfL https://raw.githubusercontent.com/k3s-io/k3s/%s/install.sh | INSTALL_K3S_VERSION=%s INSTALL_K3S_SKIP_START=true sh -", tag, saved))
+		install := fmt.Sprintf("curl -sfL https://raw.githubusercontent.com/k3s-io/k3s/%s/install.sh | INSTALL_K3S_VERSION=%s INSTALL_K3S_SKIP_START=true sh -",
+			strings.ReplaceAll(saved, "+", "%2B"), saved)
+		if unit := "host/etc/systemd/system/k3s.service"; t.v.manifest.has(unit) {
+			t.r.Commands = append(t.r.Commands,
+				"# the installer rewrites the service, so the backup's is put back (look at it first on another machine)", install,
+				fmt.Sprintf("cp -r '%s'* /etc/systemd/system/ && systemctl daemon-reload", filepath.Join(t.r.Dir, filepath.FromSlash(unit))))
+		} else {
+			t.r.Commands = append(t.r.Commands,
+				"# the installer rewrites the service: give it the arguments and variables the service has now", install)
+		}
 	}
 	t.r.Commands = append(t.r.Commands, "systemctl start k3s", "k3s --version   # must say "+saved)
 }

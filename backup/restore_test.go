@@ -112,6 +112,27 @@ func TestRestoreOnAnEmptyMachineTakesTokenAndCertificatesAlong(t *testing.T) {
 	}
 }
 
+// The installer writes the service anew and forgets what it was installed with.
+func TestRestoreSaysHowToPutTheServiceBack(t *testing.T) {
+	t.Parallel()
+	s, _ := saved(t, backup.Options{})
+	for _, withService := range []bool{false, true} {
+		if withService {
+			s.write("etc/systemd/system/k3s.service", "[Service]\nExecStart=/usr/local/bin/k3s server --disable traefik\n")
+		}
+		dir := filepath.Join(t.TempDir(), "b")
+		_, err := backup.Save(t.Context(), s.dataDir, backup.Options{Out: dir})
+		must(t, err)
+		r, err := backup.Restore(t.Context(), dir, s.dataDir, backup.RestoreOptions{DryRun: true})
+		must(t, err)
+		commands := strings.Join(r.Commands, "\n")
+		put := "cp -r '" + dir + "/host/etc/systemd/system/k3s.service'* /etc/systemd/system/ && systemctl daemon-reload\nsystemctl start k3s"
+		if strings.Contains(commands, put) != withService {
+			t.Errorf("a backup with the service: %v; restore says\n%s", withService, commands)
+		}
+	}
+}
+
 func TestRestoreWithTheDatabaseFolderElsewhere(t *testing.T) {
 	t.Parallel()
 	s, dir := saved(t, backup.Options{})
