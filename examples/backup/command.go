@@ -247,9 +247,12 @@ func detectCommand() *cobra.Command {
 	var p place
 	var out cli.Output
 	cmd := &cobra.Command{
-		Use:     "detect",
-		Short:   "Say which datastore the server has",
-		Long:    `Say which datastore the server has, how that is known, and what to use when it is not SQLite (exit status 1).`,
+		Use:   "detect",
+		Short: "Say which datastore the server has",
+		Long: `Say which datastore the server has, how that is known, and what to use when it
+is not SQLite.
+
+Exit status: 0 SQLite, 1 another datastore, 2 failed.`,
 		Example: `  backup detect`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -42,7 +42,8 @@ func newCommand() *cobra.Command {
 written down before, a backup that is proved to restore, a real drain that is
 undone, the upgrade, and the proof that it is the same cluster afterwards.
 
-The steps, in order:
+The steps, in order (upgrade and after also keep a snapshot of the whole cluster,
+snapshot-before.json.gz and snapshot-after.json.gz):
 
 ` + stepTable(),
 		Example: `  # Watch it on a practice cluster: nothing but Go is needed
@@ -81,13 +82,12 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.readyTimeout, "ready-timeout", 10*time.Minute, "how long to wait for Pods, API server and node")
 	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")
 	f.StringVar(&o.language, "lang", "en", "language of the report: en or ja")
-	cli.Choices(cmd, "lang", "en", "ja")
 	f.StringVar(&o.channels, "channels", "", `release channels: a URL, a saved file, or "bundled" (default: k3s's channel server)`)
 	f.StringVar(&o.crd, "crd", "", "CRD of system-upgrade-controller: a URL or a file (default: its official release)")
 	f.StringVar(&o.installScript, "install-script", "", "k3s install script: a URL or a file (default: the target version's own)")
 	f.StringVar(&o.service, "service", "/etc/systemd/system/k3s.service", "unit of the running k3s, whose arguments must not be lost")
 	f.StringVar(&o.k3sConfig, "k3s-config", "/etc/rancher/k3s/config.yaml", "k3s's config file")
-	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions([]string{"en", "ja"}, cobra.ShellCompDirectiveNoFileComp))
+	cli.Choices(cmd, "lang", "en", "ja")
 }
 
 func (o *options) runCommand() *cobra.Command {
@@ -101,7 +101,10 @@ On a cluster in use, know what it does: it makes Deployment web in namespace upg
 drains the node for real and gives it back (Pods that no budget holds start anew,
 emptyDir volumes are lost), upgrades and restarts k3s, and applies a Plan that a
 system-upgrade-controller started later would carry out. To evict nothing, do the
-steps one by one and leave drain out.`,
+steps one by one and leave drain out.
+
+Exit status: 0 done; 1 a step has a negative verdict, such as a backup whose token
+does not open it; 2 failed.`,
 		Example: `  lab run --practice
   lab run --practice --keep     # leaves the practice cluster for you to look at
   lab run --to v1.35.9+k3s1`,
@@ -123,9 +126,11 @@ steps one by one and leave drain out.`,
 
 func (o *options) stepCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "step NAME",
-		Short:   "Do one step",
-		Long:    "Does one step. Every step can be repeated with --force.",
+		Use:   "step NAME",
+		Short: "Do one step",
+		Long: `Does one step. Every step can be repeated with --force.
+
+Exit status: 0 done, 1 a negative verdict, 2 failed.`,
 		Example: "  lab step before\n  lab step backup --force",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -158,7 +163,11 @@ func (o *options) checkCommand() *cobra.Command {
 		Short: "Grade the folder that a run left behind",
 		Long: `Grades a folder: every file by itself, against the others, the backup by
 restoring what can be restored without a server, and the order in which the
-files were written. Ends with 0 when all is well and 1 when something is not.`,
+files were written.
+
+Exit status: 0 all is well, 1 something is not, 2 there is nothing to grade.`,
+		Example: `  lab check --dir /root/climb-1.35
+  lab check --dir /root/climb-1.35 -o json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			grade, err := o.check(cmd.Context())
 			if err != nil {

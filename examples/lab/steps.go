@@ -20,8 +20,8 @@ var steps = []step{
 Writes down versions and identities, before anything is touched: who has
 nothing to compare with cannot say afterwards what was lost.`, (*lab).before},
 	{"workload", []string{workloadFile}, `
-Makes namespace upg with Deployment web (2 replicas) and a PodDisruptionBudget
-that keeps one of them: the commonest workload that a drain cannot finish on.`, (*lab).workload},
+Makes namespace upg with Deployment web, two replicas of which a
+PodDisruptionBudget keeps one: the commonest workload that a drain cannot finish on.`, (*lab).workload},
 	{"deprecated", []string{deprecatedFile}, `
 Reads from the API server's own metric which deprecated APIs were called, and
 counts those that the target version no longer serves.`, (*lab).deprecated},
@@ -55,7 +55,9 @@ func stepNames() []string {
 
 // short is a step's help as one line.
 func (s step) short() string {
-	first, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(s.help), "\n", " "), ":")
-	first, _, _ = strings.Cut(first, ". ")
-	return strings.TrimSuffix(first, ".")
+	text := strings.ReplaceAll(strings.TrimSpace(s.help), "\n", " ")
+	if end := strings.IndexAny(text, ":,."); end >= 0 {
+		text = text[:end]
+	}
+	return text
 }

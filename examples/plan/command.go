@@ -35,7 +35,7 @@ node, applies a Plan and follows it until its nodes run the version.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	kube.AddFlags(cmd)
+	kube.AddFlags(cmd, "namespace")
 	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newExplainCommand(kube), newApplyCommand(kube), newWatchCommand(kube))
 	return cmd
 }

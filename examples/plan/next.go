@@ -53,7 +53,8 @@ than the running one. --ladder writes the whole way to --to as numbered files.
 Exit status: 0 written, 1 there is nothing above, 2 failure.`,
 		Example: `  plan next                                  # ask the cluster and the channel server
   plan next --from v1.34.11+k3s1 --channels bundled --to stable
-  plan next --stage --window-days sat,sun --window-start 02:00 --window-end 05:00 --window-zone Europe/Vienna
+  plan next --stage --window-days sat,sun --window-start 02:00 --window-end 05:00 \
+    --window-zone Europe/Vienna
   plan next --from v1.31.14+k3s1 --to stable --ladder ./plans`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

@@ -42,7 +42,7 @@ Each server of a cluster counts for itself, from its own last start: name the ot
 with --also to hear all. --objects looks besides for objects in the cluster that are
 tied to a version which the target removes, and for who wrote them.
 
-Exit codes: 0 nothing is removed; 1 something is; 2 it failed.`,
+Exit status: 0 nothing is removed; 1 something is; 2 it failed.`,
 		Example: `  snapshot apiusage --target 1.36
   snapshot apiusage --target 1.36 -o table --objects
   snapshot apiusage --target 1.36 --also https://10.0.0.2:6443 --also https://10.0.0.3:6443

@@ -24,7 +24,7 @@ func newCommand() *cobra.Command {
 		Long: `snapshot writes down what a cluster is before an upgrade (versions, UIDs, health),
 and says afterwards whether it is the same cluster with the same workloads.
 
-Exit codes: 0 the same, nothing removed; 1 differences, removals;
+Exit status: 0 the same, nothing removed; 1 differences, removals;
 2 it failed, or nobody can say because something was not captured.`,
 		Example: `  snapshot capture --out before.json.gz
   # ... the upgrade ...
@@ -121,7 +121,7 @@ func compareCommand() *cobra.Command {
   other-cluster             kube-system has another UID
   not-comparable            something that the answer depends on was not captured
 
-Exit codes: 0 the same cluster, and nothing differs but what was to be expected
+Exit status: 0 the same cluster, and nothing differs but what was to be expected
 (the versions of one legal step among it); 1 differences; 2 not comparable, or it
 failed.`,
 		Example: `  snapshot compare before.json.gz after.json.gz

@@ -73,6 +73,7 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr 
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 100 "))
 	explainArgs(cmd)
 	cmd.SetArgs(args)
 	out := &answer{w: stdout}

@@ -5,6 +5,7 @@ package connect
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,16 +27,19 @@ func NewFlags() *Flags {
 	return &Flags{genericclioptions.NewConfigFlags(true)}
 }
 
-// AddFlags adds them to cmd and to its subcommands. Help shows those that
-// people use; the rest of the family works as in kubectl.
-func (k *Flags) AddFlags(cmd *cobra.Command) {
+// AddFlags adds them to cmd and to its subcommands. Help shows --kubeconfig,
+// --context and those named in also; the rest of the family works as in kubectl.
+func (k *Flags) AddFlags(cmd *cobra.Command, also ...string) {
 	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	k.ConfigFlags.AddFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
-		case "kubeconfig", "context", "namespace":
+		case "kubeconfig":
+			f.Usage = "kubeconfig file (default: $KUBECONFIG, ~/.kube/config, " + K3sKubeconfig + ")"
+		case "context":
+			f.Usage = "context of the kubeconfig file"
 		default:
-			f.Hidden = true
+			f.Hidden = !slices.Contains(also, f.Name)
 		}
 	})
 	cmd.PersistentFlags().AddFlagSet(flags)

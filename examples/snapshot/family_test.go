@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/k3sladder/k3sladder/examples/internal/helptext"
 	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
 	"github.com/k3sladder/k3sladder/snapshot"
 )
@@ -13,4 +14,9 @@ func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
 	jsonkeys.Check(t, "snapshot capture, the file", snapshot.Snapshot{})
 	jsonkeys.Check(t, "snapshot compare", snapshot.Comparison{})
 	jsonkeys.Check(t, "snapshot apiusage", answer{})
+}
+
+func TestHelpIsThatOfTheFamily(t *testing.T) {
+	t.Parallel()
+	helptext.Check(t, newCommand)
 }

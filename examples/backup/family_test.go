@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/k3sladder/k3sladder/backup"
+	"github.com/k3sladder/k3sladder/examples/internal/helptext"
 	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
 )
 
@@ -16,4 +17,9 @@ func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
 	jsonkeys.Check(t, "backup undo", undoOutput{})
 	jsonkeys.Check(t, "backup list", listOutput{})
 	jsonkeys.Check(t, "backup detect", backup.Detection{})
+}
+
+func TestHelpIsThatOfTheFamily(t *testing.T) {
+	t.Parallel()
+	helptext.Check(t, newCommand)
 }

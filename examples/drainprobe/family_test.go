@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/k3sladder/k3sladder/drainprobe"
+	"github.com/k3sladder/k3sladder/examples/internal/helptext"
 	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
 )
 
@@ -13,4 +14,9 @@ func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
 	jsonkeys.Check(t, "drainprobe forecast", forecastOutput{})
 	jsonkeys.Check(t, "drainprobe forecast --all", drainprobe.Sequence{})
 	jsonkeys.Check(t, "drainprobe attempt", attemptOutput{})
+}
+
+func TestHelpIsThatOfTheFamily(t *testing.T) {
+	t.Parallel()
+	helptext.Check(t, newCommand)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/k3sladder/k3sladder/examples/internal/helptext"
 	"github.com/k3sladder/k3sladder/examples/internal/jsonkeys"
 	"github.com/k3sladder/k3sladder/suc"
 )
@@ -17,4 +18,9 @@ func TestJSONKeysAreThoseOfTheDocumentation(t *testing.T) {
 	jsonkeys.Check(t, "plan apply", suc.ApplyResult{})
 	jsonkeys.Check(t, "plan watch, each event", suc.Event{})
 	jsonkeys.Check(t, "plan watch, the result", suc.WatchResult{})
+}
+
+func TestHelpIsThatOfTheFamily(t *testing.T) {
+	t.Parallel()
+	helptext.Check(t, newCommand)
 }
