@@ -53,7 +53,14 @@ Exit status: 0 there is a ladder, 1 there is none, 2 it could not be decided.`,
   ladder                                            # from the version of the cluster
   ladder --from v1.34.11+k3s1 --channels bundled    # without a network
   ladder check v1.34.11+k3s1 v1.36.4+k3s1           # is this one step allowed?`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if _, err := skew.Parse(args[0]); err == nil {
+					return fmt.Errorf("%s stands alone; write the running version as --from %s, the target as --to VERSION", args[0], args[0])
+				}
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +53,9 @@ Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 					return err
 				}
 			}
+			if waiting := waiting(opts); len(waiting) > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "note: the controller will carry out what waits in the cluster too: %s\n", strings.Join(waiting, ", "))
+			}
 			res, err := suc.Apply(ctx, c.Dynamic, opts)
 			if err == nil && opts.Facts != nil && opts.Facts.SUC == nil && opts.Controller == nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "note: no system-upgrade-controller was found in the cluster, and nothing else carries a Plan out; --controller official installs it")
@@ -73,6 +78,20 @@ Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 	f.BoolVar(&force, "force", false, "take over fields that another manager owns")
 	out.AddFlag(cmd, "text", "json", "yaml")
 	return cmd
+}
+
+// waiting are the Plans in the cluster that a controller which is installed now
+// begins with, besides those that are applied.
+func waiting(opts suc.ApplyOptions) (names []string) {
+	if opts.Controller == nil || opts.Facts == nil || opts.Facts.SUC != nil {
+		return nil
+	}
+	for _, name := range opts.Facts.Plans {
+		if !slices.ContainsFunc(opts.Plans, func(p *suc.Plan) bool { return p.Namespace+"/"+p.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // source reads what a flag names; nil when it is not set.
