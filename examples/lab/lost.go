@@ -31,6 +31,9 @@ func lost(c *snapshot.Comparison) error {
 	case len(what) == 0:
 		return nil
 	}
+	if mends(c) {
+		what = append(what, "(what was only slow to start is ready later: lab step after --force looks again)")
+	}
 	return fmt.Errorf("not as it was before the upgrade:\n%s", strings.Join(what, "\n"))
 }
 
@@ -59,7 +62,8 @@ func (l *lab) settled(ctx context.Context, live *live) (*snapshot.Snapshot, erro
 		if err == nil {
 			return snap, nil
 		}
-		if !mends(c) || time.Since(began) > l.settle {
+		// k3s replaces its packaged add-ons only after the upgrade.
+		if !mends(c) || time.Since(began) > 3*l.settle {
 			live.note("%s", err)
 			return snap, nil
 		}

@@ -20,7 +20,7 @@ func TestLostIsWhatTheWholeClusterMisses(t *testing.T) {
 	}{
 		"the same":                        {snapshot.SameCluster, nil, "", false},
 		"a Deployment is gone for good":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Missing, "")}, "default/mine", false},
-		"a Deployment is not ready yet":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "ready")}, "default/mine", true},
+		"a Deployment is not ready yet":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "ready")}, "lab step after --force looks again", true},
 		"a node that was left cordoned":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "schedulable")}, "", false},
 		"another cluster":                 {snapshot.OtherCluster, nil, "headline", false},
 		"a kind that could not be listed": {snapshot.NotComparable, nil, "cannot be said: reason", true},
