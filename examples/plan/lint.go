@@ -67,6 +67,16 @@ Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 				return err
 			}
 			// Silence must not be taken for a verdict.
+			for _, address := range unasked(fs, facts) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "not judged: where %s points; pin a version, or say it in --facts\n", address)
+			}
+			switch {
+			case len(found) > 0 || out.String() != "text":
+			case facts == nil:
+				fmt.Fprintln(cmd.ErrOrStderr(), "no findings; what depends on the cluster was not judged, see --cluster and --facts")
+			default:
+				fmt.Fprintln(cmd.ErrOrStderr(), "no findings")
+			}
 			for _, f := range fs {
 				if !bytes.Contains(f.Data, []byte(suc.Group)) && !slices.ContainsFunc(found, func(x suc.Finding) bool { return x.File == f.Name }) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "no Plan in %s\n", f.Name)
@@ -95,4 +105,22 @@ func writeRules(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// unasked are the channels that Plans follow and that no fact resolves.
+func unasked(fs []suc.File, facts *suc.Facts) []string {
+	var out []string
+	for _, f := range fs {
+		plans, err := suc.Decode(f.Data)
+		if err != nil {
+			continue // a finding
+		}
+		for _, p := range plans {
+			known := facts != nil && facts.Channels[p.Spec.Channel] != ""
+			if p.Spec.Channel != "" && p.Spec.Version == "" && !known && !slices.Contains(out, p.Spec.Channel) {
+				out = append(out, p.Spec.Channel)
+			}
+		}
+	}
+	return out
 }
