@@ -57,6 +57,9 @@ func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestName)
 	b, err := readBounded(path, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fail("read", dir, err, "")
+		}
 		return nil, fail("read", path, ErrNotBackup, "the folder has no %s", ManifestName)
 	}
 	if err != nil {

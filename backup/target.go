@@ -38,7 +38,7 @@ func (t *restorer) checkTarget(ctx context.Context) error {
 	case !decided:
 		t.warn(fmt.Sprintf("not compared: the backup is of k3s %s, the installed one is %s; start the version that the backup is of", orUnknown(saved), orUnknown(installed)))
 	case newer && !t.opts.AllowNewer:
-		return fail("restore", t.r.Dir, fmt.Errorf("%w: %s, installed is %s", ErrNewer, saved, installed), "Kubernetes cannot read a newer minor's data; install %s first, or allow it", saved)
+		return fail("restore", t.r.Dir, fmt.Errorf("%w: %s, installed is %s", ErrNewer, saved, installed), "Kubernetes cannot read a newer minor's data; install %s first, or allow it (AllowNewer, --allow-newer)", saved)
 	}
 	return t.checkTokens()
 }
@@ -75,7 +75,7 @@ func (t *restorer) checkTokens() error {
 			return nil
 		}
 		if !t.opts.ReplaceToken {
-			return fail("restore", t.r.Dir, fmt.Errorf("%w: %s is not the backup's", ErrOtherToken, where), "with it k3s would not start on the restored datastore; allow the backup's token to replace it if that is meant")
+			return fail("restore", t.r.Dir, fmt.Errorf("%w: %s is not the backup's", ErrOtherToken, where), "with it k3s would not start on the restored datastore; to have the backup's token instead: ReplaceToken, --replace-token")
 		}
 		return nil
 	}
