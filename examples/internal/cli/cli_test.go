@@ -61,10 +61,10 @@ func TestRunSaysWhatWentWrongOnceAndInTheFormThatWasAskedFor(t *testing.T) {
 		"a failure in JSON":              {"judge nothing -o json", errors.New("gone"), ExitFailed, `{"ok":false,"error":"gone","exitCode":2}` + "\n", "prog: gone\n"},
 		"a refusal in JSON":              {"judge nothing --output=json", Negative(errors.New("no")), ExitNegative, `{"ok":false,"error":"no","exitCode":1}` + "\n", "prog: no\n"},
 		"a failure after the answer":     {"judge it -o json", errors.New("late"), ExitFailed, "{\n  \"thing\": \"it\"\n}\n", "prog: late\n"},
-		"a missing argument":             {"judge", nil, ExitFailed, "", "prog: accepts 1 arg(s), received 0\nUsage: prog judge THING\nSee 'prog judge --help' for usage.\n"},
-		"an unknown flag":                {"judge it --what", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage.\n"},
-		"an unknown flag, JSON":          {"judge it --what -o json", nil, ExitFailed, `{"ok":false,"error":"unknown flag: --what\nSee 'prog judge --help' for usage.","exitCode":2}` + "\n", "prog: unknown flag: --what\nSee 'prog judge --help' for usage.\n"},
-		"JSON as an argument is no flag": {"judge --what -- -o json", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage.\n"},
+		"a missing argument":             {"judge", nil, ExitFailed, "", "prog: accepts 1 arg(s), received 0\nUsage: prog judge THING\nSee 'prog judge --help' for usage\n"},
+		"an unknown flag":                {"judge it --what", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},
+		"an unknown flag, JSON":          {"judge it --what -o json", nil, ExitFailed, `{"ok":false,"error":"unknown flag: --what\nSee 'prog judge --help' for usage","exitCode":2}` + "\n", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},
+		"JSON as an argument is no flag": {"judge --what -- -o json", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := Run(t.Context(), program(c.verdict), strings.Fields(c.args), &stdout, &stderr)

@@ -54,7 +54,7 @@ func wantsJSON(args []string) bool {
 
 // usage adds to an error about the command line where to read on.
 func usage(c *cobra.Command, err error) error {
-	return fmt.Errorf("%w\nSee '%s --help' for usage.", err, c.CommandPath())
+	return fmt.Errorf("%w\nSee '%s --help' for usage", err, c.CommandPath())
 }
 
 // explainArgs has every command show what arguments it takes when it got others.
