@@ -56,8 +56,15 @@ func planVersion(content []byte, now skew.Version) (skew.Version, error) {
 		equal("spec.channel", plan.Spec.Channel, "what a pinned Plan has", ""),
 		equal("spec.concurrency", plan.Spec.Concurrency, "one node at a time", 1),
 		equal("spec.cordon", plan.Spec.Cordon, "the lab's", true),
-		equal("the minor of spec.version", next.Minor().String(), "the one above after.json's", now.Minor().Next().String()),
+		minorAbove(next, now),
 		serversOnly(plan.Spec.NodeSelector))
+}
+
+func minorAbove(next, now skew.Version) error {
+	if (now == skew.Version{}) {
+		return errors.New("cannot be judged without the version in after.json")
+	}
+	return equal("the minor of spec.version", next.Minor().String(), "the one above after.json's", now.Minor().Next().String())
 }
 
 // serversOnly is nil for a selector that takes a server and no agent.

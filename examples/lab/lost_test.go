@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot"
 )
 
@@ -36,5 +37,19 @@ func TestLostIsWhatTheWholeClusterMisses(t *testing.T) {
 				t.Errorf("mends: got %v", !c.mends)
 			}
 		})
+	}
+}
+
+func TestAPlanIsNotJudgedAgainstAVersionThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	next := skew.MustParse("v1.36.5+k3s1")
+	if err := minorAbove(next, skew.Version{}); err == nil || !strings.Contains(err.Error(), "without the version in after.json") {
+		t.Errorf("got %v", err)
+	}
+	if err := minorAbove(next, skew.MustParse("v1.35.4+k3s1")); err != nil {
+		t.Error(err)
+	}
+	if minorAbove(next, skew.MustParse("v1.34.4+k3s1")) == nil {
+		t.Error("a Plan two minors up passes")
 	}
 }
