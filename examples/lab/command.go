@@ -203,7 +203,7 @@ func serveCommand() *cobra.Command {
 // realRun does steps on the cluster that the flags name.
 func (o *options) realRun(cmd *cobra.Command, todo []step) (err error) {
 	if o.config, err = o.kube.Config(); err != nil {
-		return err
+		return fmt.Errorf("%w; without a cluster: lab run --practice", err)
 	}
 	o.engine = installEngine{script: o.installScript, service: o.service, config: o.k3sConfig, log: filepath.Join(o.dir, "install.log")}
 	// On a practice cluster that was left running, an install script from the

@@ -24,6 +24,15 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 	if err := l.read(beforeFile, "before", &before); err != nil {
 		return "", err
 	}
+	recorded, err := skew.Parse(before.ServerVersion)
+	if err != nil {
+		return "", fmt.Errorf("%s: server_version: %w", l.path(beforeFile), err)
+	}
+	// No backup makes a forbidden target a good one, so that comes first.
+	to, err := l.upgradeTarget(ctx, recorded, live)
+	if err != nil {
+		return "", err
+	}
 	var workload workloadRecord
 	if err := l.read(workloadFile, "workload", &workload); err != nil {
 		return "", err
@@ -48,16 +57,8 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	recorded, err := skew.Parse(before.ServerVersion)
-	if err != nil {
-		return "", fmt.Errorf("%s: server_version: %w", l.path(beforeFile), err)
-	}
 	if from == recorded && string(node.UID) != before.NodeUID {
 		return "", fmt.Errorf("the node was made anew since %s: it had UID %s, now it has %s; record what there is now (lab step before --force)", l.path(beforeFile), before.NodeUID, node.UID)
-	}
-	to, err := l.upgradeTarget(ctx, recorded, live)
-	if err != nil {
-		return "", err
 	}
 	switch from {
 	case recorded:
