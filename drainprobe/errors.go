@@ -40,8 +40,8 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("another drain attempt has held node %s since %s; it ends by %s, or if it was killed, the next attempt after that takes over",
-		e.Node, e.Since.Format(time.RFC3339), e.Until.Format(time.RFC3339))
+	return fmt.Sprintf("another drain attempt has held node %s since %s; it ends by %s; if it was killed, the node stays cordoned (kubectl uncordon %s), and another attempt can begin after that time",
+		e.Node, e.Since.Format(time.RFC3339), e.Until.Format(time.RFC3339), e.Node)
 }
 
 // AccessError says which permission is missing.

@@ -148,7 +148,7 @@ func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Versio
 		defer func() { err = errors.Join(err, giveBack()) }()
 	default:
 		if node.Spec.Unschedulable {
-			live.note("node %s is cordoned: a Pod that has to start again stays Pending; unless it is meant to be: kubectl uncordon %s (lab step drain gives back what a killed one took)", node.Name, node.Name)
+			live.note("node %s is cordoned: a Pod that has to start again stays Pending; unless it is meant to be (a killed drain leaves it so): kubectl uncordon %s", node.Name, node.Name)
 		}
 	}
 	if err := l.engine.upgrade(ctx, from, to, live); err != nil {
