@@ -15,7 +15,7 @@ import (
 // service is what a k3s systemd unit was given when k3s was installed. The
 // install script writes ExecStart and the environment file anew from the
 // arguments and the environment of each run, so what only they hold is lost
-// when the next run does not repeat it; config.yaml it leaves alone
+// when the next run does not repeat it; config.yaml and drop-ins it leaves alone
 // (https://docs.k3s.io/installation/configuration).
 type service struct {
 	args []string // after the k3s binary: "server" and its flags

@@ -29,6 +29,8 @@ type Running struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Version    string `json:"version"`
 	PID        int    `json:"pid"`
+	// Ended are components that should run and do not, each with how it ended.
+	Ended []string `json:"ended,omitempty"`
 }
 
 // DefaultDir is where "make practice-up" keeps its cluster:
@@ -72,7 +74,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 func (c *Cluster) control(ctx context.Context, down func()) http.Handler {
 	mux := http.NewServeMux()
 	status := func(w http.ResponseWriter) {
-		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid()})
+		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid(), Ended: c.ended()})
 	}
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { status(w) })
 	post := func(path string, do func(version string) error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -130,7 +131,10 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return running.WriteText(cmd.OutOrStdout())
+			if err := running.WriteText(cmd.OutOrStdout()); err != nil || len(running.Ended) == 0 {
+				return err
+			}
+			return fmt.Errorf("not all of it runs: %s; end it with practice down", strings.Join(running.Ended, "; "))
 		},
 	}
 	down := &cobra.Command{

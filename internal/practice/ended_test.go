@@ -1,0 +1,27 @@
+package practice
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestACrashedComponentIsNamed(t *testing.T) {
+	t.Parallel()
+	logs := t.TempDir()
+	start := func(name, binary string, args ...string) *process {
+		p, err := startProcess(logs, command{name: name, binary: binary, args: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.stop(0) })
+		return p
+	}
+	c := &Cluster{kine: start("kine", "sh", "-c", "exit 3"), kwok: start("kwok", "cat")}
+	<-c.kine.done
+	if got := c.ended(); len(got) != 1 || !strings.Contains(got[0], "kine ended (exit status 3)") {
+		t.Error(got)
+	}
+	if got := (&Cluster{}).ended(); got != nil {
+		t.Error(got)
+	}
+}
