@@ -15,21 +15,23 @@ func TestLeftCordonedBlamesOnlyWhatTheClimbLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after bool // whether the node takes Pods
 		drained       string
+		first         bool // whether it took Pods when before.json was written
 		want          string
 	}{
-		"takes Pods before and after":                    {true, true, "", ""},
-		"was cordoned before and still is":               {false, false, "", ""},
-		"was cordoned before and takes Pods":             {false, true, "", ""},
-		"took Pods before and was left cordoned now":     {true, false, "", "kubectl uncordon server-1"},
-		"was cordoned by hand between drain and upgrade": {false, false, "node/server-1 cordoned\nnode/server-1 uncordoned\n", "kubectl uncordon server-1"},
-		"was cordoned before the drain already":          {false, false, "node/server-1 already cordoned\n", ""},
+		"takes Pods before and after":                    {true, true, "", false, ""},
+		"was cordoned before and still is":               {false, false, "", false, ""},
+		"was cordoned before and takes Pods":             {false, true, "", false, ""},
+		"took Pods before and was left cordoned now":     {true, false, "", false, "kubectl uncordon server-1"},
+		"was cordoned by hand between drain and upgrade": {false, false, "node/server-1 cordoned\nnode/server-1 uncordoned\n", false, "kubectl uncordon server-1"},
+		"was cordoned before the drain already":          {false, false, "node/server-1 already cordoned\n", false, ""},
+		"was left cordoned by a drain that was killed":   {false, false, "node/server-1 already cordoned\n", true, "kubectl uncordon server-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of := func(schedulable bool) *snapshot.Snapshot {
 				return &snapshot.Snapshot{Nodes: []snapshot.Node{{Object: snapshot.Object{Name: "server-1"}, Schedulable: schedulable}}}
 			}
-			err := leftCordoned(of(c.before), of(c.after), c.drained)
+			err := leftCordoned(of(c.before), of(c.after), c.drained, beforeRecord{NodeName: "server-1", NodeTookPods: c.first})
 			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

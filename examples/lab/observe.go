@@ -48,7 +48,7 @@ func (l *lab) before(ctx context.Context, live *live) (string, error) {
 	kubelet := node.Status.NodeInfo.KubeletVersion
 	err = l.writeJSON(beforeFile, beforeRecord{
 		ServerVersion: server.String(), KubeletVersion: kubelet, NodeName: node.Name, NodeUID: string(node.UID),
-		ClusterUID: snap.ClusterUID, TraefikDeployed: traefik, RecordedAt: now(),
+		ClusterUID: snap.ClusterUID, TraefikDeployed: traefik, NodeTookPods: !node.Spec.Unschedulable, RecordedAt: now(),
 	})
 	return fmt.Sprintf("%s, node %s with kubelet %s", server, node.Name, kubelet), err
 }

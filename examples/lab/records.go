@@ -29,8 +29,10 @@ type beforeRecord struct {
 	// ClusterUID is the UID of namespace kube-system.
 	ClusterUID string `json:"cluster_uid"`
 	// TraefikDeployed shows whether an upgrade brought Traefik back.
-	TraefikDeployed bool   `json:"traefik_deployed"`
-	RecordedAt      string `json:"recorded_at"`
+	TraefikDeployed bool `json:"traefik_deployed"`
+	// NodeTookPods: the node was not cordoned.
+	NodeTookPods bool   `json:"node_took_pods"`
+	RecordedAt   string `json:"recorded_at"`
 }
 
 type workloadRecord struct {
