@@ -10,7 +10,7 @@ import (
 
 func TestAFolderThatIsNotOursIsNeitherTakenNorEmptied(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := shortDir(t)
 	thesis := filepath.Join(dir, "thesis.txt")
 	if err := os.WriteFile(thesis, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestAFolderThatIsNotOursIsNeitherTakenNorEmptied(t *testing.T) {
 
 func TestAFolderHasOneClusterAtATime(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "c")
+	dir := filepath.Join(shortDir(t), "c")
 	lock, last, err := claim(dir)
 	if err != nil || last != "" {
 		t.Fatal(last, err)
@@ -92,9 +92,21 @@ func TestPathsThatTheComponentsMisreadAreRefused(t *testing.T) {
 
 func TestUpSaysWhyItFailed(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "c")
+	dir := filepath.Join(shortDir(t), "c")
 	_, err := Up(t.Context(), dir, []string{"/bin/sh", "-c", "echo port 1 is taken; exit 2"}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "port 1 is taken") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// shortDir is t.TempDir without the test's name in its path, which may be too
+// long for a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "k3sl-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
