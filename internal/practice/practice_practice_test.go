@@ -182,7 +182,7 @@ func TestAnOccupiedPortIsNamed(t *testing.T) {
 
 func TestACancelledStartLeavesNothing(t *testing.T) {
 	t.Parallel()
-	dir := shortDir(t)
+	dir := t.TempDir()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("changed my mind")
 	_, err := practice.New(ctx, practice.Options{Dir: filepath.Join(dir, "c"), Progress: func(line string) {
