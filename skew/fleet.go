@@ -51,8 +51,14 @@ type Violation struct {
 	*SkewError
 }
 
-// String says who breaks what.
-func (v Violation) String() string { return v.Where + " " + v.Name + ": " + v.Error() }
+// Error says who breaks what. As an error it is what fmt prints.
+func (v Violation) Error() string { return v.Where + " " + v.Name + ": " + v.SkewError.Error() }
+
+// Unwrap gives the *SkewError.
+func (v Violation) Unwrap() error { return v.SkewError }
+
+// String is what Error says.
+func (v Violation) String() string { return v.Error() }
 
 // Violations lists what breaks the version skew policy in the fleet as it is,
 // in the order servers, nodes, clients; each component once, measured against

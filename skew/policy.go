@@ -3,6 +3,7 @@ package skew
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // PolicySource is the page that the rules are taken from.
@@ -125,10 +126,22 @@ type SkewError struct {
 	Rule    Rule      `json:"rule"`
 }
 
-// Error says by how much the component is off and names the rule.
+// Error says by how much the component is off, or which version is not known,
+// and names the rule.
 func (e *SkewError) Error() string {
+	if e.Version.IsZero() || e.Other.IsZero() {
+		return fmt.Sprintf("%s %s cannot be measured against %s %s, since a version is not known; rule %s: %s",
+			e.Component, known(e.Version), e.Against, known(e.Other), e.Rule.ID, e.Rule.Text)
+	}
 	return fmt.Sprintf("%s %s is %s %s %s; rule %s: %s",
 		e.Component, e.Version, distance(e.Version.Minor(), e.Other.Minor()), e.Against, e.Other, e.Rule.ID, e.Rule.Text)
+}
+
+func known(v Version) string {
+	if v.IsZero() {
+		return "of no version"
+	}
+	return v.String()
 }
 
 // distance says how a stands to b: "3 minors older than".
@@ -149,7 +162,7 @@ func distance(a, b Minor) string {
 // ruleFor is the rule that binds component at minor m against another one.
 func ruleFor(c, against Component, m Minor) (Rule, bool) {
 	for _, r := range rules {
-		if r.Component == c && r.Against == against && (r.Before.IsZero() || m.Compare(r.Before) < 0) {
+		if r.Component == c && r.Against == against && (r.Before.IsZero() || !m.IsZero() && m.Compare(r.Before) < 0) {
 			return r, true
 		}
 	}
@@ -165,12 +178,12 @@ func (r Rule) allows(m, other Minor) bool {
 // run, oldest first. Several servers (an HA control plane, also one in the
 // middle of its upgrade) narrow the list to what every one of them allows. The
 // list is empty when nothing satisfies them all, and nil when no server is
-// given or the component is unknown.
+// given, one of them is the zero Version or the component is unknown.
 //
 // For [KubeAPIServer] the list holds the minors that one more API server may
 // have beside the given ones.
 func Allowed(component Component, servers ...Version) []Minor {
-	if len(servers) == 0 {
+	if len(servers) == 0 || slices.ContainsFunc(servers, Version.IsZero) {
 		return nil
 	}
 	// Every rule allows a window around each server, so the first server's
@@ -199,7 +212,8 @@ const maxSkew = 3
 
 // Check says whether component may run at version v with the given API servers.
 // The error is a [*SkewError] that names the first rule it breaks,
-// [ErrNoServers] or [ErrUnknownComponent].
+// [ErrNoServers] or [ErrUnknownComponent]. A zero Version keeps no rule: what is
+// not known is not called right.
 func Check(component Component, v Version, servers ...Version) error {
 	if len(servers) == 0 {
 		return ErrNoServers
@@ -223,7 +237,7 @@ func check(component Component, v Version, against Component, other Version) err
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownComponent, component)
 	}
-	if !r.allows(v.Minor(), other.Minor()) {
+	if v.IsZero() || other.IsZero() || !r.allows(v.Minor(), other.Minor()) {
 		return &SkewError{Component: component, Version: v, Against: against, Other: other, Rule: r}
 	}
 	return nil

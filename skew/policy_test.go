@@ -123,6 +123,26 @@ func TestCheckNamesTheRule(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotKnownIsNotCalledRight(t *testing.T) {
+	t.Parallel()
+	v, none := skew.MustParse("v1.34.11+k3s1"), skew.Version{}
+	for _, pair := range [][2]skew.Version{{none, v}, {v, none}, {none, none}} {
+		err := skew.Check(skew.Kubelet, pair[0], pair[1])
+		var broken *skew.SkewError
+		if !errors.As(err, &broken) || broken.Rule.ID != "kubelet" || !strings.Contains(err.Error(), "a version is not known") {
+			t.Errorf("kubelet %q beside %q: %v", pair[0], pair[1], err)
+		}
+	}
+	if got := skew.Allowed(skew.Kubelet, v, none); got != nil {
+		t.Errorf("allowed beside a server of no version: %v", got)
+	}
+	fleet := skew.Fleet{Servers: []skew.Server{{Name: "s", Version: v}}, Nodes: []skew.Node{{Name: "n"}}}
+	// A Violation in a list is printed with who it is.
+	if got := fmt.Sprint(fleet.Violations()); !strings.HasPrefix(got, "[node n: kubelet of no version cannot be measured against kube-apiserver v1.34.11+k3s1") {
+		t.Error(got)
+	}
+}
+
 // The page's sentences about the kubelet beside kube-proxy.
 func TestKubeProxyBesideItsKubelet(t *testing.T) {
 	t.Parallel()
