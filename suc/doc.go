@@ -1,3 +1,6 @@
+// +groupName=upgrade.cattle.io
+// +versionName=v1
+
 // Package suc writes, reads and follows Plans of system-upgrade-controller
 // (https://github.com/rancher/system-upgrade-controller, v0.20.1).
 //
@@ -6,7 +9,7 @@
 // all of them is taken without a word. This package gives Plans that do what
 // their author meant:
 //
-//	next, _ := skew.Parse("v1.35.9+k3s1")
+//	next := skew.MustParse("v1.35.9+k3s1")
 //	plan := suc.ServerPlan(next, suc.Options{Name: "k3s-server-next"})
 //	text, err := suc.Marshal(plan)
 //
@@ -18,10 +21,6 @@
 //
 // The semantics were read in the controller's source and observed with the
 // real controller; docs/suc.md has them with their sources.
-//
-// +groupName=upgrade.cattle.io
-// +versionName=v1
-// +kubebuilder:object:generate=true
 package suc
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0 object paths=. crd:crdVersions=v1 output:crd:dir=crd

@@ -34,10 +34,6 @@ const (
 	ConditionComplete  = "Complete"
 )
 
-// Plan is an upgrade, or any other operation, that system-upgrade-controller
-// carries out as one Job a node. The fields are those of v0.20.1:
-// https://github.com/rancher/system-upgrade-controller/blob/v0.20.1/doc/plan.md
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=plans,singular=plan,scope=Namespaced
 // +kubebuilder:subresource:status
@@ -45,8 +41,12 @@ const (
 // +kubebuilder:printcolumn:name="Channel",type=string,JSONPath=`.spec.channel`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.version`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=='Complete')].status`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.message!=”)].message`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.message!='')].message`
 // +kubebuilder:printcolumn:name="Applying",type=string,JSONPath=`.status.applying`,priority=10
+
+// Plan is an upgrade, or any other operation, that system-upgrade-controller
+// carries out as one Job a node. The fields are those of v0.20.1:
+// https://github.com/rancher/system-upgrade-controller/blob/v0.20.1/doc/plan.md
 type Plan struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
@@ -55,15 +55,17 @@ type Plan struct {
 	Status PlanStatus `json:"status,omitempty,omitzero"`
 }
 
-// PlanList is a list of Plans, as the API server answers it.
-//
 // +kubebuilder:object:root=true
+
+// PlanList is a list of Plans, as the API server answers it.
 type PlanList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty,omitzero"`
 
 	Items []Plan `json:"items"`
 }
+
+// +kubebuilder:object:generate=true
 
 // PlanSpec is what the author of a Plan says. A field's comment says what the
 // controller makes of it, and what of its absence.
@@ -116,6 +118,8 @@ type PlanSpec struct {
 	PostCompleteLabels map[string]string `json:"postCompleteLabels,omitempty"`
 }
 
+// +kubebuilder:object:generate=true
+
 // PlanStatus is what the controller says.
 type PlanStatus struct {
 	// Conditions are LatestResolved, Validated and Complete.
@@ -134,6 +138,8 @@ type PlanStatus struct {
 	Applying []string `json:"applying,omitempty"`
 }
 
+// +kubebuilder:object:generate=true
+
 // Condition is one condition of a Plan's status. The controller writes times
 // as RFC 3339 text.
 type Condition struct {
@@ -150,6 +156,8 @@ type Condition struct {
 	// Message explains the last change.
 	Message string `json:"message,omitempty"`
 }
+
+// +kubebuilder:object:generate=true
 
 // ContainerSpec is one container of the Job's Pod.
 type ContainerSpec struct {
@@ -169,6 +177,8 @@ type ContainerSpec struct {
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 }
 
+// +kubebuilder:object:generate=true
+
 // VolumeSpec mounts a path of the host.
 type VolumeSpec struct {
 	// Name of the volume in the Pod.
@@ -178,6 +188,8 @@ type VolumeSpec struct {
 	// Destination is the path in the container.
 	Destination string `json:"destination"`
 }
+
+// +kubebuilder:object:generate=true
 
 // DrainSpec holds the options of kubectl drain.
 type DrainSpec struct {
@@ -194,6 +206,8 @@ type DrainSpec struct {
 	SkipWaitForDeleteTimeout int                   `json:"skipWaitForDeleteTimeout,omitempty"`
 	PodSelector              *metav1.LabelSelector `json:"podSelector,omitempty"`
 }
+
+// +kubebuilder:object:generate=true
 
 // SecretSpec mounts a Secret of the Plan's namespace into the containers.
 type SecretSpec struct {
@@ -215,6 +229,8 @@ type SecretSpec struct {
 //
 // +kubebuilder:validation:Enum={"0","su","sun","sunday","1","mo","mon","monday","2","tu","tue","tuesday","3","we","wed","wednesday","4","th","thu","thursday","5","fr","fri","friday","6","sa","sat","saturday"}
 type Day string
+
+// +kubebuilder:object:generate=true
 
 // TimeWindowSpec is when a Plan may start work on nodes. Days count by the
 // zone's local date, so a window over midnight needs both days.
