@@ -82,7 +82,7 @@ func TestJumpCountsMinors(t *testing.T) {
 func TestTargetIsAVersionOrAChannel(t *testing.T) {
 	t.Parallel()
 	c := channels.Bundled()
-	for word, want := range map[string]string{"stable": "v1.36.4+k3s1", "v1.34": "v1.34.12+k3s1", "v1.35.4-k3s1": "v1.35.4+k3s1"} {
+	for word, want := range map[string]string{"stable": "v1.36.4+k3s1", "v1.34": "v1.34.12+k3s1", "1.34": "v1.34.12+k3s1", "v1.35.4-k3s1": "v1.35.4+k3s1"} {
 		if v, err := c.Target(word); err != nil || v != skew.MustParse(want) {
 			t.Errorf("%s is %s, %v", word, v, err)
 		}

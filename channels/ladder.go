@@ -136,13 +136,17 @@ func (e *PathError) Error() string {
 func (e *PathError) Unwrap() error { return ErrNoPath }
 
 // Target finds what a word stands for: a version in any form that [skew.Parse]
-// reads, or the release that the channel of that name points at.
+// reads, or the release that the channel of that name points at. The channel of a
+// minor, "v1.35", may also be written "1.35".
 func (c *Catalog) Target(word string) (skew.Version, error) {
 	v, err := skew.Parse(word)
 	if err == nil {
 		return v, nil
 	}
 	if _, cerr := c.Channel(word); cerr != nil {
+		if _, err := c.Channel("v" + word); err == nil {
+			return c.Latest("v" + word)
+		}
 		return skew.Version{}, fmt.Errorf("%w, and %w", cerr, err)
 	}
 	return c.Latest(word)
