@@ -72,7 +72,7 @@ func (e *UnsupportedError) Error() string {
 var instead = map[Kind]string{
 	KindEtcd:  `use "k3s etcd-snapshot save" and keep server/token with the snapshot (https://docs.k3s.io/cli/etcd-snapshot)`,
 	KindAgent: "run this on a server of the cluster",
-	KindNone:  "give the data directory of a k3s server with --data-dir (default " + DefaultDataDir + ")",
+	KindNone:  "give the data directory of a k3s server (k3s's own default is " + DefaultDataDir + "; --data-dir)",
 }
 
 var insteadOfExternal = map[string]string{
