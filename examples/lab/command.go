@@ -103,8 +103,8 @@ emptyDir volumes are lost), upgrades and restarts k3s, and applies a Plan that a
 system-upgrade-controller started later would carry out. To evict nothing, do the
 steps one by one and leave drain out.
 
-Exit status: 0 done; 1 a step has a negative verdict, such as a backup whose token
-does not open it; 2 failed.`,
+Exit status: 0 done; 1 a negative verdict, such as a backup whose token does not
+open it, or something that was lost on the way; 2 failed.`,
 		Example: `  lab run --practice
   lab run --practice --keep     # leaves the practice cluster for you to look at
   lab run --to v1.35.9+k3s1`,

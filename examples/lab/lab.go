@@ -18,6 +18,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/drainprobe"
+	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot/report"
 )
@@ -81,8 +82,8 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 		note, _, _ := strings.Cut(result, "\n")
 		l.course.steps = append(l.course.steps, report.Step{Name: s.name, Took: time.Since(began), Note: note})
 	}
-	if l.result != nil {
-		l.summary(l.result)
+	if l.result != nil && !l.summary(l.result) {
+		return cli.Negative(fmt.Errorf("not everything is as it was; see: lab check --dir %s", l.dir))
 	}
 	return nil
 }

@@ -128,8 +128,9 @@ func (l *lab) plannedVersion() (string, error) {
 	return plans[0].Spec.Version, nil
 }
 
-// summary prints the table that ends a run.
-func (l *lab) summary(f *reportFacts) {
+// summary prints the table that ends a run, and says whether all is as it was,
+// as far as is known.
+func (l *lab) summary(f *reportFacts) bool {
 	same := map[bool]string{true: "yes", false: "NO"}
 	nothingLost := "not known"
 	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
@@ -147,4 +148,5 @@ func (l *lab) summary(f *reportFacts) {
   next rung      %s
   report         %s
 `, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], nothingLost, f.After.WebRestarts, f.NextPlan, l.path(reportFile))
+	return f.SameNode && f.SameWorkload && nothingLost != same[false]
 }
