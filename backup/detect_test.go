@@ -74,6 +74,22 @@ func TestDetect(t *testing.T) {
 			want:  backup.KindExternal, instead: "nats",
 		},
 		{
+			name: "an external one in the unit that a drop-in's command replaces",
+			files: files{
+				"etc/systemd/system/k3s.service":           "[Service]\nExecStart=/usr/local/bin/k3s server --datastore-endpoint mysql://geheim@h/d\n",
+				"etc/systemd/system/k3s.service.d/10.conf": "[Service]\nExecStart=\nExecStart=/usr/local/bin/k3s server --tls-san x\n",
+			},
+			want: backup.KindSQLite,
+		},
+		{
+			name: "an external one in the command of a drop-in",
+			files: files{
+				"etc/systemd/system/k3s.service":           "[Service]\nExecStart=/usr/local/bin/k3s server --cluster-init\n",
+				"etc/systemd/system/k3s.service.d/10.conf": "[Service]\nExecStart=\nExecStart=/usr/local/bin/k3s server --datastore-endpoint mysql://geheim@h/d\n",
+			},
+			want: backup.KindExternal, instead: "mysqldump", evidence: "10.conf",
+		},
+		{
 			name:  "an external one as an argument with a value of its own",
 			files: files{"etc/systemd/system/k3s.service": "ExecStart=/usr/local/bin/k3s server --datastore-endpoint 'mysql://a:geheim@tcp(h)/d' --tls-san x\n"},
 			want:  backup.KindExternal, instead: "mysqldump",

@@ -121,6 +121,7 @@ func FuzzManifest(f *testing.F) {
 func FuzzHost(f *testing.F) {
 	f.Add("K3S_TOKEN='a b'\nexport X=\"y\"\n# K3S_URL=z\n")
 	f.Add("ExecStart=/usr/local/bin/k3s \\\n  server \\\n '--datastore-endpoint' 'mysql://x' --cluster-init -d /srv\n")
+	f.Add("ExecStart=/usr/local/bin/k3s server --cluster-init\nExecStart=\nExecStart=/usr/local/bin/k3s server\n")
 	f.Add("command_args=\"server '--token=x' >>/log 2>&1\"\n")
 	f.Add("Environment=A=b \"C=d e\"\n")
 	f.Add("datastore-endpoint: mysql://x\ncluster-init: true\nnode-label+:\n- a=b\n")
@@ -128,7 +129,8 @@ func FuzzHost(f *testing.F) {
 		b := []byte(s)
 		parseEnv(b)
 		parseEnvironmentLines(b)
-		for k := range parseArgs(b) {
+		flags, _ := parseArgs(b)
+		for k := range flags {
 			if strings.HasPrefix(k, "-") || k == "" {
 				t.Errorf("%q is no flag's name", k)
 			}

@@ -83,7 +83,12 @@ func readHost(root, config, dataDir string) (*host, error) {
 		for k, v := range parseEnvironmentLines(b) {
 			env[k], envFrom[k] = v, filepath.Join(root, name)
 		}
-		for k, v := range parseArgs(b) {
+		flags, reset := parseArgs(b)
+		if reset {
+			clear(args)
+			clear(argsFrom)
+		}
+		for k, v := range flags {
 			args[k], argsFrom[k] = v, filepath.Join(root, name)
 		}
 	}
@@ -95,7 +100,12 @@ func readHost(root, config, dataDir string) (*host, error) {
 		for k, v := range parseEnvironmentLines(b) {
 			env[k], envFrom[k] = v, dropIn
 		}
-		for k, v := range parseArgs(b) {
+		flags, reset := parseArgs(b)
+		if reset {
+			clear(args)
+			clear(argsFrom)
+		}
+		for k, v := range flags {
 			args[k], argsFrom[k] = v, dropIn
 		}
 	}

@@ -41,9 +41,12 @@ func parseEnvironmentLines(b []byte) map[string]string {
 }
 
 // parseArgs reads k3s's flags out of a unit's ExecStart or an init script's
-// command_args, as the install script writes them.
-func parseArgs(b []byte) map[string]string {
-	values := map[string]string{}
+// command_args, as the install script writes them. An empty ExecStart takes
+// back the ones before it; reset says that there is one, which a drop-in needs
+// to replace the unit's
+// (https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html).
+func parseArgs(b []byte) (values map[string]string, reset bool) {
+	values = map[string]string{}
 	for _, line := range strings.Split(joinContinued(string(b)), "\n") {
 		line = strings.TrimSpace(line)
 		command, ok := strings.CutPrefix(line, "ExecStart=")
@@ -52,6 +55,10 @@ func parseArgs(b []byte) map[string]string {
 				continue
 			}
 			command = unquote(command)
+		} else if strings.TrimSpace(command) == "" {
+			clear(values)
+			reset = true
+			continue
 		}
 		list := words(command)
 		for i := 0; i < len(list); i++ {
@@ -82,7 +89,7 @@ func parseArgs(b []byte) map[string]string {
 			values[name] = value
 		}
 	}
-	return values
+	return values, reset
 }
 
 func joinContinued(s string) string { return strings.ReplaceAll(s, "\\\n", " ") }
