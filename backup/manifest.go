@@ -25,6 +25,7 @@ const FormatVersion = 1
 // found out about them when they were saved.
 type Manifest struct {
 	FormatVersion  int        `json:"formatVersion"`
+	// Two keys are those of the lab, in its spelling: k3s_version, token_sha256.
 	K3sVersion     string     `json:"k3s_version"`              // e.g. v1.34.4+k3s1; empty when unknown
 	K3sVersionFrom string     `json:"k3sVersionFrom,omitempty"` // how it is known
 	TokenSHA256    string     `json:"token_sha256"`             // of the token file's bytes, hex

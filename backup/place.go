@@ -29,6 +29,8 @@ const (
 func findPlace(opts Options, now time.Time) (*place, error) {
 	p := &place{force: opts.Force}
 	switch {
+	case opts.Keep < 0 || opts.Keep > 0 && opts.Root == "":
+		return nil, errors.New("save: Keep goes with Root, and is not negative")
 	case opts.Out != "" && opts.Root != "":
 		return nil, errors.New("save: give Out or Root, not both")
 	case opts.Out != "":

@@ -99,6 +99,10 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	if err := checkVersion(opts.K3sVersion); err != nil {
 		return nil, fail("save", dataDir, err, "leave the version out and it is read from the datastore")
 	}
+	place, err := findPlace(opts, start)
+	if err != nil {
+		return nil, err
+	}
 	det, err := Detect(ctx, dataDir, DetectOptions{HostRoot: opts.HostRoot, Config: opts.Config})
 	if err != nil {
 		return nil, err
@@ -107,10 +111,6 @@ func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 		return nil, &UnsupportedError{det}
 	}
 	token, err := readToken(filepath.Join(det.DataDir, "server", "token"))
-	if err != nil {
-		return nil, err
-	}
-	place, err := findPlace(opts, start)
 	if err != nil {
 		return nil, err
 	}

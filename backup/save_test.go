@@ -122,3 +122,12 @@ func TestMaxRateHoldsTheCopyBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSaveJudgesItsOptionsBeforeTheServer(t *testing.T) {
+	t.Parallel()
+	for _, opts := range []backup.Options{{}, {Out: "a", Root: "b"}, {Out: "a", Keep: 3}, {Root: "b", Keep: -1}} {
+		if _, err := backup.Save(t.Context(), filepath.Join(t.TempDir(), "absent"), opts); err == nil || !strings.HasPrefix(err.Error(), "save: ") {
+			t.Errorf("%+v: %v", opts, err)
+		}
+	}
+}

@@ -76,7 +76,8 @@ type Options struct {
 }
 
 // ServerPlan is a Plan that takes k3s servers to version, which is pinned: no
-// channel is asked.
+// channel is asked. The zero Version gives a Plan that resolves to nothing, which
+// [LintPlans] calls an error (no-version).
 func ServerPlan(version skew.Version, opts Options) *Plan {
 	return serverPlan(version, "k3s-server", K3sImage, opts)
 }

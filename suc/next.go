@@ -41,8 +41,11 @@ func (s *Step) FileName(n int) string { return fmt.Sprintf("%02d-%s.yaml", n, s.
 // the distribution's channel server.
 //
 // The error is [ErrTop] when there is nothing above, or what
-// [channels.Ladder] returns.
+// [channels.Ladder] returns. Without a catalog nothing is known above.
 func Next(current skew.Version, catalog *channels.Catalog, opts NextOptions) (*Step, error) {
+	if catalog == nil {
+		return nil, fmt.Errorf("%w than %s: no catalog was given; see channels.Read and channels.Bundled", ErrTop, current)
+	}
 	target, err := catalog.NewestPatch(current.Minor().Next())
 	if errors.Is(err, channels.ErrNoRelease) {
 		target, err = catalog.NewestPatch(current.Minor())

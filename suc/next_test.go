@@ -62,3 +62,10 @@ func TestNextAtTheTop(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestNextWithoutACatalogKnowsNothingAbove(t *testing.T) {
+	t.Parallel()
+	if _, err := Next(skew.MustParse("v1.34.4+k3s1"), nil, NextOptions{}); !errors.Is(err, ErrTop) {
+		t.Error(err)
+	}
+}
