@@ -24,7 +24,7 @@ const FormatVersion = 1
 // Manifest describes a backup: what it is of, every file in it, and what was
 // found out about them when they were saved.
 type Manifest struct {
-	FormatVersion  int        `json:"formatVersion"`
+	FormatVersion int `json:"formatVersion"`
 	// Two keys are those of the lab, in its spelling: k3s_version, token_sha256.
 	K3sVersion     string     `json:"k3s_version"`              // e.g. v1.34.4+k3s1; empty when unknown
 	K3sVersionFrom string     `json:"k3sVersionFrom,omitempty"` // how it is known
