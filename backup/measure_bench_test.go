@@ -3,6 +3,7 @@
 package backup_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -26,7 +27,8 @@ import (
 //	go test -tags bench -run TestMeasure -v -timeout 1h ./backup
 //
 // K3SLADDER_BENCH_MB lists the sizes in megabytes, default "400 4000"; the
-// largest needs five times its size of free disk. Without a sqlite3 shell the
+// largest needs six times its size of free disk. K3SLADDER_BENCH_ROUNDS is how
+// many rounds the medians are of, default 3. Without a sqlite3 shell the
 // columns of the shell stay empty.
 func TestMeasure(t *testing.T) {
 	sizes := os.Getenv("K3SLADDER_BENCH_MB")
@@ -69,7 +71,9 @@ func (m *measurement) run(mb int) {
 	t := m.t
 	st, err := os.Stat(m.s.db)
 	must(t, err)
-	fmt.Printf("\n%d MB (%d bytes), medians of three rounds\n\n", mb, st.Size())
+	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("K3SLADDER_BENCH_ROUNDS"), "3"))
+	must(t, err)
+	fmt.Printf("\n%d MB (%d bytes), medians of %d rounds\n\n", mb, st.Size(), rounds)
 	ways := []struct {
 		name string
 		copy func() result
@@ -89,7 +93,7 @@ func (m *measurement) run(mb int) {
 	// the time is that of the first.
 	samples := max(1, min(8, 2400/mb))
 	// In rounds, so that what else the machine does meets all alike.
-	for range 3 {
+	for range rounds {
 		for _, way := range ways {
 			m.clear()
 			idle[way.name] = append(idle[way.name], way.copy())
