@@ -53,6 +53,12 @@ func recoverKilled(server, db string, dryRun bool) (Recovery, error) {
 	if dryRun {
 		return r, nil
 	}
+	// A linked database has its work folder where the link leads.
+	if real, err := filepath.EvalSymlinks(filepath.Join(db, "state.db")); err == nil && filepath.Dir(real) != db {
+		if err := removeOrphans(filepath.Dir(real)); err != nil {
+			return r, err
+		}
+	}
 	return r, removeOrphans(db)
 }
 

@@ -399,3 +399,22 @@ func TestRestoreReplacesCertificatesThatDiffer(t *testing.T) {
 		t.Errorf("%q", b)
 	}
 }
+
+func TestUndoCleansUpWhereALinkedDatabaseIs(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	disk := filepath.Join(s.host, "disk")
+	orphan := filepath.Join(disk, ".restore-work-123")
+	must(t, os.MkdirAll(orphan, 0o700))
+	must(t, os.WriteFile(filepath.Join(orphan, "moved.db.new"), []byte("half a database"), 0o600))
+	must(t, os.Rename(s.db, filepath.Join(disk, "moved.db")))
+	must(t, os.Symlink(filepath.Join(disk, "moved.db"), s.db))
+	_, err := backup.Undo(t.Context(), s.dataDir)
+	must(t, err)
+	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
+		t.Error("left behind:", err)
+	}
+	if _, err := os.Stat(s.db); err != nil {
+		t.Error(err)
+	}
+}
