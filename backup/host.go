@@ -75,30 +75,18 @@ func readHost(root, config, dataDir string) (*host, error) {
 			env[k], envFrom[k] = v, filepath.Join(root, name)
 		}
 	}
+	var units []string
 	for _, name := range serviceFiles {
-		b, err := h.read(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range parseEnvironmentLines(b) {
-			env[k], envFrom[k] = v, filepath.Join(root, name)
-		}
-		flags, reset := parseArgs(b)
-		if reset {
-			clear(args)
-			clear(argsFrom)
-		}
-		for k, v := range flags {
-			args[k], argsFrom[k] = v, filepath.Join(root, name)
-		}
+		units = append(units, filepath.Join(root, name))
 	}
-	for _, dropIn := range glob(filepath.Join(root, "/etc/systemd/system/k3s.service.d/*.conf")) {
-		b, err := h.read(dropIn)
+	units = append(units, glob(filepath.Join(root, "/etc/systemd/system/k3s.service.d/*.conf"))...)
+	for _, unit := range units {
+		b, err := h.read(unit)
 		if err != nil {
 			return nil, err
 		}
 		for k, v := range parseEnvironmentLines(b) {
-			env[k], envFrom[k] = v, dropIn
+			env[k], envFrom[k] = v, unit
 		}
 		flags, reset := parseArgs(b)
 		if reset {
@@ -106,7 +94,7 @@ func readHost(root, config, dataDir string) (*host, error) {
 			clear(argsFrom)
 		}
 		for k, v := range flags {
-			args[k], argsFrom[k] = v, dropIn
+			args[k], argsFrom[k] = v, unit
 		}
 	}
 

@@ -94,11 +94,6 @@ func parseManifest(path string, b []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-func (m *Manifest) has(path string) bool {
-	_, ok := m.file(path)
-	return ok
-}
-
 func (m *Manifest) file(path string) (File, bool) {
 	for _, f := range m.Files {
 		if f.Path == path {

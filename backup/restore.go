@@ -255,7 +255,8 @@ func (t *restorer) finish() {
 	if t.opts.Installed != saved {
 		install := fmt.Sprintf("curl -sfL https://raw.githubusercontent.com/k3s-io/k3s/%s/install.sh | INSTALL_K3S_VERSION=%s INSTALL_K3S_SKIP_START=true sh -",
 			strings.ReplaceAll(saved, "+", "%2B"), saved)
-		if unit := "host/etc/systemd/system/k3s.service"; t.v.manifest.has(unit) {
+		const unit = "host/etc/systemd/system/k3s.service"
+		if _, ok := t.v.manifest.file(unit); ok {
 			t.r.Commands = append(t.r.Commands,
 				"# the installer rewrites the service, so the backup's is put back (look at it first on another machine)", install,
 				fmt.Sprintf("cp -r '%s'* /etc/systemd/system/ && systemctl daemon-reload", filepath.Join(t.r.Dir, filepath.FromSlash(unit))))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -155,7 +156,7 @@ func (g *gatherer) admission() {
 	}
 	if l, err := a.ValidatingAdmissionPolicyBindings().List(g.ctx, metav1.ListOptions{}); err == nil {
 		g.w.AdmissionBindings = pointers(g.w.AdmissionBindings, l.Items)
-	} else if !absent(err) {
+	} else if !apierrors.IsNotFound(err) { // before 1.30 there are none
 		errs = append(errs, err)
 	}
 	if len(g.w.AdmissionBindings) > 0 {

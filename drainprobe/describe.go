@@ -178,11 +178,12 @@ func (j *judgement) finishes(f *Forecasted) []string {
 	if n == 0 {
 		return []string{"there is nothing to evict"}
 	}
-	if what := keys(after); len(what) == 1 {
-		return []string{fmt.Sprintf("every Pod can go (%d), %s", n, what[0])}
+	ways := keys(after)
+	if len(ways) == 1 {
+		return []string{fmt.Sprintf("every Pod can go (%d), %s", n, ways[0])}
 	}
 	var parts []string
-	for _, what := range keys(after) {
+	for _, what := range ways {
 		parts = append(parts, fmt.Sprintf("%d %s", after[what], what))
 	}
 	return []string{fmt.Sprintf("every Pod can go (%d): %s", n, strings.Join(parts, ", "))}

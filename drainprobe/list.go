@@ -86,6 +86,3 @@ func pointers[T any](list []*T, items []T) []*T {
 	}
 	return list
 }
-
-// absent: this API server does not serve the resource.
-func absent(err error) bool { return apierrors.IsNotFound(err) }

@@ -14,7 +14,7 @@ func ExampleCompare() {
 		return &snapshot.Snapshot{
 			Format: snapshot.Format, TakenAt: at, ClusterUID: "0f8fad5b-d9cb-469f-a165-70867728950e",
 			Servers: []snapshot.Server{{Version: version}},
-			Lists:   everything(),
+			Lists:   []snapshot.List{{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment", State: snapshot.Captured}},
 			Workloads: []snapshot.Workload{{
 				Object:  snapshot.Object{Group: "apps", Kind: "Deployment", Namespace: "upg", Name: "web", UID: webUID},
 				Desired: 2, Ready: 2,
@@ -22,13 +22,14 @@ func ExampleCompare() {
 		}
 	}
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	only := snapshot.CompareOptions{Kinds: []string{"Deployment"}} // the zero value judges all, and misses the rest here
 	before := taken("v1.34.4+k3s1", "7c9e6679", noon)
 
-	c := snapshot.Compare(before, taken("v1.35.4+k3s1", "7c9e6679", noon.Add(time.Hour)), snapshot.CompareOptions{})
+	c := snapshot.Compare(before, taken("v1.35.4+k3s1", "7c9e6679", noon.Add(time.Hour)), only)
 	fmt.Println(c.Verdict)
 	fmt.Println(c.Headline)
 
-	c = snapshot.Compare(before, taken("v1.35.4+k3s1", "16fd2706", noon.Add(time.Hour)), snapshot.CompareOptions{})
+	c = snapshot.Compare(before, taken("v1.35.4+k3s1", "16fd2706", noon.Add(time.Hour)), only)
 	fmt.Println(c.Verdict)
 	for _, d := range c.Losses() {
 		fmt.Println(d)
@@ -38,21 +39,4 @@ func ExampleCompare() {
 	// same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, nothing restarted
 	// same-cluster-with-losses
 	// recreated: Deployment upg/web, UID 7c9e6679 -> 16fd2706
-}
-
-// everything is what a capture of a whole cluster names.
-func everything() []snapshot.List {
-	var lists []snapshot.List
-	for _, l := range []snapshot.List{
-		{Resource: "nodes", Kind: "Node"}, {Resource: "namespaces", Kind: "Namespace"}, {Resource: "pods", Kind: "Pod"},
-		{Resource: "services", Kind: "Service"}, {Resource: "secrets", Kind: "Secret"}, {Resource: "configmaps", Kind: "ConfigMap"},
-		{Resource: "persistentvolumes", Kind: "PersistentVolume"}, {Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
-		{Group: "apps", Resource: "deployments", Kind: "Deployment"}, {Group: "apps", Resource: "statefulsets", Kind: "StatefulSet"},
-		{Group: "apps", Resource: "daemonsets", Kind: "DaemonSet"},
-		{Group: "batch", Resource: "jobs", Kind: "Job"}, {Group: "batch", Resource: "cronjobs", Kind: "CronJob"},
-	} {
-		l.Version, l.State = "v1", snapshot.Captured
-		lists = append(lists, l)
-	}
-	return lists
 }
