@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/k3sladder/k3sladder/internal/bootstrap"
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
+
+	"github.com/k3sladder/k3sladder/examples/internal/scripts"
+	"github.com/k3sladder/k3sladder/internal/bootstrap"
 )
 
 const secret = "zanzibar-pineapple-4711"
@@ -25,8 +27,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	scripts.Run(t, testscript.Params{
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DATA", filepath.Join(env.WorkDir, "host", "var/lib/rancher/k3s"))
 			env.Setenv("SECRET", secret)

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/scripts"
 )
 
 func TestMain(m *testing.M) {
@@ -23,11 +24,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	scripts.Run(t, testscript.Params{
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("HOME", env.Cd)
-			env.Setenv("KUBECONFIG", filepath.Join(env.Cd, "none"))
 			env.Setenv("CASES", cases)
 			return os.Symlink(cases, filepath.Join(env.Cd, "cases"))
 		},

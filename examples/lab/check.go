@@ -99,9 +99,8 @@ func (l *lab) checkUpgrade(g *Grade, e *evidence) {
 	}
 	g.add(upgradeFile, err, fmt.Sprintf("%s -> %s is one step", e.upgrade.From, e.upgrade.To))
 	if e.before.ServerVersion == e.upgrade.To && e.upgrade.From != e.upgrade.To {
-		g.add(beforeFile, fmt.Errorf("was recorded at %s, to which the upgrade went: it was written after the upgrade and proves nothing, and no step makes up for it; if a copy of the first one is left, put it back",
-			e.upgrade.To), "")
-		g.Findings[len(g.Findings)-1].late = true
+		g.add(beforeFile, recordedLate{fmt.Errorf("was recorded at %s, to which the upgrade went: it was written after the upgrade and proves nothing, and no step makes up for it; if a copy of the first one is left, put it back",
+			e.upgrade.To)}, "")
 	}
 	g.add(upgradeFile, equal("from", e.upgrade.From, "before.json's server_version", e.before.ServerVersion), "from is what before.json recorded")
 	g.add(upgradeFile, equal("node_uid", e.upgrade.NodeUID, "before.json's", e.before.NodeUID), "the same node")

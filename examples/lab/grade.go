@@ -16,8 +16,11 @@ type Finding struct {
 	OK   bool   `json:"ok"`
 	Text string `json:"text"`
 
-	late bool // no repeated step makes up for it
+	late bool // it failed with recordedLate
 }
+
+// recordedLate is a fault for which no repeated step makes up.
+type recordedLate struct{ error }
 
 // Grade is what check thinks of a folder.
 type Grade struct {
@@ -47,7 +50,7 @@ func (g *Grade) add(file string, err error, good string) {
 			}
 		}
 	}
-	finding := Finding{File: file, OK: err == nil, Text: good}
+	finding := Finding{File: file, OK: err == nil, Text: good, late: errors.As(err, new(recordedLate))}
 	if err != nil {
 		finding.Text = err.Error()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/scripts"
 )
 
 func TestMain(m *testing.M) {
@@ -19,10 +20,8 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	scripts.Run(t, testscript.Params{
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("NO_COLOR", "1")
 			body, err := os.ReadFile("testdata/k3s.json")
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/examples/internal/scripts"
 )
 
 func TestMain(m *testing.M) {
@@ -18,14 +19,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("NO_COLOR", "1")
-			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
-			return nil
-		},
-	})
+	scripts.Run(t, testscript.Params{})
 }
 
 // Every real mistake has its known severity and exit status on the command

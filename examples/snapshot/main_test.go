@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/k3sladder/k3sladder/examples/internal/scripts"
 )
 
 func TestMain(m *testing.M) {
@@ -12,8 +14,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		e.Setenv("HOME", e.WorkDir)
+	scripts.Run(t, testscript.Params{Setup: func(e *testscript.Env) error {
 		for _, name := range []string{"before.json", "after.json", "lost.json", "gap.json", "other.json"} {
 			b, err := os.ReadFile("testdata/" + name)
 			if err != nil {

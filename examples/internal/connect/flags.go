@@ -50,7 +50,7 @@ func (k *Flags) AddFlags(cmd *cobra.Command, also ...string) {
 func (k *Flags) Config() (*rest.Config, error) {
 	cfg, err := k.config()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s)", err, K3sKubeconfig)
+		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s; make practice-up in the checkout starts one to practise on)", err, K3sKubeconfig)
 	}
 	// A person waits for these programs: client-go's default of 5 requests a
 	// second makes them wait for nothing.
