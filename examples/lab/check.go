@@ -170,8 +170,9 @@ func (l *lab) checkBackup(ctx context.Context, g *Grade, e *evidence) {
 func (l *lab) checkOrder(g *Grade) {
 	var newest, bound time.Time
 	var newestName, boundName string
-	for _, s := range steps {
-		if s.name == "upgrade" || s.name == "after" || s.name == "plan" {
+	upgraded := slices.IndexFunc(steps, func(s step) bool { return s.name == "upgrade" })
+	for i, s := range steps {
+		if i == upgraded || s.name == "after" || s.name == "plan" {
 			bound, boundName = newest, newestName
 		}
 		for _, name := range s.files {
@@ -180,7 +181,14 @@ func (l *lab) checkOrder(g *Grade) {
 				continue // said above; and the copied token keeps the time of its original
 			}
 			if info.ModTime().Before(bound) {
-				g.add(name, fmt.Errorf("is older than %s, which the procedure writes before it (to copy a folder with its times: cp -a)", boundName), "")
+				todo := ""
+				if i > upgraded { // what was recorded too late stays so, repeated or not
+					todo = ": repeat " + l.again(s.name)
+					for _, next := range steps[i+1:] {
+						todo += ", then " + next.name
+					}
+				}
+				g.add(name, fmt.Errorf("is older than %s, which the procedure writes before it%s (a copied folder keeps its times with cp -a)", boundName, todo), "")
 				return
 			}
 			if info.ModTime().After(newest) {

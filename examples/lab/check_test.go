@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,7 +33,7 @@ func TestLeftCordonedBlamesOnlyWhatTheClimbLeft(t *testing.T) {
 			of := func(schedulable bool) *snapshot.Snapshot {
 				return &snapshot.Snapshot{Nodes: []snapshot.Node{{Object: snapshot.Object{Name: "server-1"}, Schedulable: schedulable}}}
 			}
-			err := leftCordoned(of(c.before), of(c.after), c.drained, beforeRecord{NodeName: "server-1", NodeTookPods: c.first})
+			err := leftCordoned(of(c.before), of(c.after), c.drained, beforeRecord{NodeName: "server-1", NodeTookPods: c.first}, "lab step after --force --dir climb")
 			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -56,8 +58,36 @@ func TestCheckSaysThatBeforeWasRecordedAfterTheUpgrade(t *testing.T) {
 			t.Errorf("before.json of %s: %+v", before, g.Findings)
 		}
 		var out bytes.Buffer
-		if err := g.writeText(&out); err != nil || strings.Contains(out.String(), "repeat the steps") || late && !strings.Contains(out.String(), "only make the files agree") {
+		if err := g.writeText(&out); err != nil || strings.Contains(out.String(), "repeat a step") || late && !strings.Contains(out.String(), "only make the files agree") {
 			t.Errorf("before.json of %s (%v):\n%s", before, err, out.String())
+		}
+	}
+}
+
+// Who repeats a step learns in one go which others are to follow.
+func TestAStepThatWasRepeatedNamesThoseThatFollow(t *testing.T) {
+	t.Parallel()
+	for repeated, want := range map[string]struct{ file, todo string }{
+		beforeFile: {upgradeFile, ""}, // no repeated step makes up for it
+		afterFile:  {planFile, "repeat lab step plan --force --dir DIR, then report ("},
+		planFile:   {"order", ""},
+	} {
+		l := &lab{folder: folder{dir: t.TempDir()}}
+		for _, name := range []string{beforeFile, workloadFile, upgradeFile, afterFile, planFile, reportFile} {
+			write(t, l.path(name), "")
+			at := time.Unix(1, 0)
+			if name == repeated {
+				at = time.Unix(2, 0)
+			}
+			if err := os.Chtimes(l.path(name), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := &Grade{OK: true}
+		l.checkOrder(g)
+		text := strings.ReplaceAll(g.Findings[0].Text, l.dir, "DIR")
+		if len(g.Findings) != 1 || g.Findings[0].File != want.file || !strings.Contains(text, want.todo) || want.todo == "" && strings.Contains(text, "repeat") {
+			t.Errorf("%s repeated: %+v", repeated, g.Findings)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func (l *lab) checkSnapshots(g *Grade, e *evidence) {
 	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
 	if beforeErr == nil && afterErr == nil { // else said above, or not there
 		drained, _ := os.ReadFile(l.path(drainFile))
-		g.add(snapshotAfter, leftCordoned(before, after, string(drained), e.before), "no node is cordoned that was not before")
-		g.add(snapshotAfter, lost(snapshot.Compare(before, after, snapshot.CompareOptions{})), "nothing in the whole cluster was lost")
+		g.add(snapshotAfter, leftCordoned(before, after, string(drained), e.before, l.again("after")), "no node is cordoned that was not before")
+		g.add(snapshotAfter, lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")), "nothing in the whole cluster was lost")
 	}
 }
 
@@ -75,14 +75,14 @@ func (l *lab) checkSnapshots(g *Grade, e *evidence) {
 // Pods after it: at the snapshot that the upgrade began with, or earlier, when
 // the drain gave it back or the first record was made (a drain that was killed
 // leaves its cordon). One that was cordoned before may stay so.
-func leftCordoned(before, after *snapshot.Snapshot, drained string, first beforeRecord) error {
+func leftCordoned(before, after *snapshot.Snapshot, drained string, first beforeRecord, again string) error {
 	var errs []error
 	for _, was := range before.Nodes {
 		took := was.Schedulable || strings.Contains(drained, "node/"+was.Name+" uncordoned") ||
 			first.NodeTookPods && first.NodeName == was.Name
 		if is, ok := after.Node(was.Name); ok && took && !is.Schedulable {
-			errs = append(errs, fmt.Errorf("node %s took Pods before the upgrade and is cordoned after it, so the next Pod stays Pending: kubectl uncordon %s, then lab step after --force and the steps that follow",
-				was.Name, was.Name))
+			errs = append(errs, fmt.Errorf("node %s took Pods before the upgrade and is cordoned after it, so the next Pod stays Pending: kubectl uncordon %s, then %s and the steps that follow",
+				was.Name, was.Name, again))
 		}
 	}
 	return errors.Join(errs...)

@@ -128,7 +128,8 @@ func (o *options) stepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "step NAME",
 		Short: "Do one step",
-		Long: `Does one step. Every step can be repeated with --force.
+		Long: `Does one step. Every step can be repeated with --force; before and backup
+only until the upgrade.
 
 Exit status: 0 done, 1 a negative verdict, 2 failed.`,
 		Example: "  lab step before\n  lab step backup --force",

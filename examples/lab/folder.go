@@ -80,6 +80,12 @@ func (f folder) writeJSON(name string, record any) error {
 	return f.write(name, append(content, '\n'))
 }
 
+// again is the command that repeats a step in this folder: without --dir it
+// would work in another one.
+func (f folder) again(step string) string {
+	return fmt.Sprintf("lab step %s --force --dir %s", step, f.dir)
+}
+
 // explain adds what to do about a file system that takes nothing.
 func (f folder) explain(err error) error {
 	switch {

@@ -77,7 +77,7 @@ func (g *Grade) writeText(w io.Writer) error {
 		return err
 	}
 	if failed > 0 {
-		_, err := fmt.Fprintf(w, "\n%s: %d of %d checks failed; repeat the steps that write these files (lab step NAME --force)\n", g.Dir, failed, len(g.Findings))
+		_, err := fmt.Fprintf(w, "\n%s: %d of %d checks failed; to repeat a step: %s\n", g.Dir, failed, len(g.Findings), folder{dir: g.Dir}.again("NAME"))
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s: all %d checks passed\n", g.Dir, len(g.Findings))

@@ -11,9 +11,9 @@ import (
 )
 
 // lost is nil when nothing of the whole cluster was lost between two snapshots,
-// and when nothing kept the comparison from saying so. Nodes left cordoned are
-// for leftCordoned, which knows of the drain.
-func lost(c *snapshot.Comparison) error {
+// and when nothing kept the comparison from saying so; again is the command that
+// looks again. Nodes left cordoned are for leftCordoned, which knows of the drain.
+func lost(c *snapshot.Comparison, again string) error {
 	var what []string
 	for _, d := range c.Losses() {
 		if d.Field != "schedulable" {
@@ -27,12 +27,12 @@ func lost(c *snapshot.Comparison) error {
 	case len(what) > most:
 		what = append(what[:most], fmt.Sprintf("and %d more: snapshot compare lists them", len(what)-most))
 	case len(what) == 0 && c.Verdict == snapshot.NotComparable:
-		return fmt.Errorf("whether something was lost cannot be said: %s; when that is put right: lab step after --force", strings.Join(c.Reasons, "; "))
+		return fmt.Errorf("whether something was lost cannot be said: %s; when that is put right: %s", strings.Join(c.Reasons, "; "), again)
 	case len(what) == 0:
 		return nil
 	}
 	if mends(c) {
-		what = append(what, "(what was only slow to start is ready later: lab step after --force looks again)")
+		what = append(what, fmt.Sprintf("(what was only slow to start is ready later: %s looks again)", again))
 	}
 	return fmt.Errorf("not as it was before the upgrade:\n%s", strings.Join(what, "\n"))
 }
@@ -58,7 +58,7 @@ func (l *lab) settled(ctx context.Context, live *live) (*snapshot.Snapshot, erro
 			return snap, err
 		}
 		c := snapshot.Compare(before, snap, snapshot.CompareOptions{})
-		err = lost(c)
+		err = lost(c, l.again("after"))
 		if err == nil {
 			return snap, nil
 		}

@@ -21,7 +21,7 @@ func TestLostIsWhatTheWholeClusterMisses(t *testing.T) {
 	}{
 		"the same":                        {snapshot.SameCluster, nil, "", false},
 		"a Deployment is gone for good":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Missing, "")}, "default/mine", false},
-		"a Deployment is not ready yet":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "ready")}, "lab step after --force looks again", true},
+		"a Deployment is not ready yet":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "ready")}, "lab step after --force --dir climb looks again", true},
 		"a node that was left cordoned":   {snapshot.SameClusterWithLosses, []snapshot.Difference{loss(snapshot.Unwell, "schedulable")}, "", false},
 		"another cluster":                 {snapshot.OtherCluster, nil, "headline", false},
 		"a kind that could not be listed": {snapshot.NotComparable, nil, "cannot be said: reason", true},
@@ -29,7 +29,7 @@ func TestLostIsWhatTheWholeClusterMisses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := &snapshot.Comparison{Verdict: c.verdict, Headline: "headline", Reasons: []string{"reason"}, Differences: c.losses}
-			err := lost(got)
+			err := lost(got, "lab step after --force --dir climb")
 			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

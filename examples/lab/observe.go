@@ -64,7 +64,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	if to, err := skew.Parse(done.To); err != nil || to != server {
-		return "", fmt.Errorf("the cluster runs %s, %s says %s: repeat the upgrade (lab step upgrade --force), or look for what moved it since", server, l.path(upgradeFile), done.To)
+		return "", fmt.Errorf("the cluster runs %s, %s says %s: repeat the upgrade (%s), or look for what moved it since", server, l.path(upgradeFile), done.To, l.again("upgrade"))
 	}
 	if err := l.waitWeb(ctx, live); err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func (l *lab) after(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	if node.Spec.Unschedulable {
-		live.note("node %s is cordoned: the next Pod stays Pending; unless it is meant to be: kubectl uncordon %s, then lab step after --force", node.Name, node.Name)
+		live.note("node %s is cordoned: the next Pod stays Pending; unless it is meant to be: kubectl uncordon %s, then %s and the steps that follow", node.Name, node.Name, l.again("after"))
 	}
 	web, ok := snap.Workload("Deployment", namespace, webName)
 	if !ok {

@@ -136,7 +136,7 @@ func (l *lab) summary(f *reportFacts) bool {
 	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
 	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
 	if beforeErr == nil && afterErr == nil {
-		nothingLost = same[lost(snapshot.Compare(before, after, snapshot.CompareOptions{})) == nil]
+		nothingLost = same[lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")) == nil]
 	}
 	fmt.Fprintf(l.term.out, `
   from           %s

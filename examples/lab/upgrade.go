@@ -58,12 +58,12 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	if from == recorded && string(node.UID) != before.NodeUID {
-		return "", fmt.Errorf("the node was made anew since %s: it had UID %s, now it has %s; record what there is now (lab step before --force)", l.path(beforeFile), before.NodeUID, node.UID)
+		return "", fmt.Errorf("the node was made anew since %s: it had UID %s, now it has %s; record what there is now (%s)", l.path(beforeFile), before.NodeUID, node.UID, l.again("before"))
 	}
 	switch from {
 	case recorded:
 		if verified.K3sVersion != from.String() {
-			return "", fmt.Errorf("the backup is of %q and the cluster runs %s: back up again (lab step backup --force)", verified.K3sVersion, from)
+			return "", fmt.Errorf("the backup is of %q and the cluster runs %s: back up again (%s)", verified.K3sVersion, from, l.again("backup"))
 		}
 		if err := l.sameToken(verified.TokenSHA256); err != nil {
 			return "", err
@@ -125,7 +125,7 @@ func (l *lab) sameToken(sha string) error {
 		return err
 	}
 	if now != sha {
-		return fmt.Errorf("the server's token changed since the backup, whose own would be needed to restore it: back up again (lab step backup --force)")
+		return fmt.Errorf("the server's token changed since the backup, whose own would be needed to restore it: back up again (%s)", l.again("backup"))
 	}
 	return nil
 }
@@ -138,8 +138,8 @@ func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Versio
 	}
 	switch decision {
 	case drainprobe.ActionAddNodeFirst:
-		return cli.Negative(fmt.Errorf("refused: %s says decision=%s: add a node and drain again (lab step drain --force), or let go of the budget (the same without --keep-budgets)",
-			l.path(drainFile), decision))
+		return cli.Negative(fmt.Errorf("refused: %s says decision=%s: add a node and drain again (%s), or let go of the budget (the same without --keep-budgets)",
+			l.path(drainFile), decision, l.again("drain")))
 	case drainprobe.ActionDrain:
 		giveBack, err := l.emptyNode(ctx, node, live)
 		if err != nil {
@@ -200,7 +200,7 @@ func (l *lab) emptyNode(ctx context.Context, node *corev1.Node, live *live) (giv
 	}
 	drained, err := drainprobe.Attempt(ctx, l.client, node.Name, l.drainOptions(live))
 	if err == nil && !drained.Drained {
-		err = fmt.Errorf("the drain that %s promised does not finish any more: %s; decide again (lab step drain --force)", l.path(drainFile), drained.Reason)
+		err = fmt.Errorf("the drain that %s promised does not finish any more: %s; decide again (%s)", l.path(drainFile), drained.Reason, l.again("drain"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, giveBack())
