@@ -231,6 +231,24 @@ func TestAttemptWaitsForAnAPIServerThatRestarts(t *testing.T) {
 	}
 }
 
+func TestAttemptWaitsForAnAPIServerThatIsAwayBeforeTheFirstEviction(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, testNode("a"), testPod("web-1", "a"))
+	var asked atomic.Int32
+	c.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return asked.Add(1) <= 2, nil, syscall.ECONNREFUSED
+	})
+	var events []EventType
+	got, err := Attempt(context.Background(), c, "a", quick(Options{Timeout: 10 * time.Second, OnEvent: func(e Event) { events = append(events, e.Type) }}))
+	if err != nil || !got.Drained || asked.Load() != 3 {
+		t.Fatalf("%+v, %v after %d requests", got, err, asked.Load())
+	}
+	want := []EventType{EventCordoned, EventServerLost, EventEvicting, EventServerBack, EventAccepted, EventEvicted, EventDrained, EventRestored}
+	if d := cmp.Diff(want, events); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAttemptThatCannotRestoreNamesTheCommand(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, testNode("a"), testPod("web-1", "a"))

@@ -49,7 +49,8 @@ func (r *run) evictAll(h *drain.Helper) error {
 	}
 	pods := list.Pods()
 	r.target(pods)
-	if err := h.DeleteOrEvictPods(pods); err != nil {
+	// Without an answer to its first request, discovery, drain asks no Pod.
+	if err := r.rideOut(r.ctx, func() error { return h.DeleteOrEvictPods(pods) }); err != nil {
 		left, errs := h.GetPodsForDeletion(r.result.Node)
 		if left != nil && len(left.Pods()) > 0 {
 			r.print("There are pending pods in node %q when an error occurred: %v\n", r.result.Node, err)

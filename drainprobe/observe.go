@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -21,32 +20,18 @@ import (
 
 // observed is the client that kubectl's drain code gets. It shows the attempt
 // every answer to an eviction with its causes, which drain itself drops, and it
-// waits for an API server that is away instead of failing.
+// waits for an API server that is away instead of failing. Discovery is drain's
+// only other request, and evictAll waits for that: its type is another one in
+// client-go 0.37.
 type observed struct {
 	kubernetes.Interface
 	r *run
 }
 
-func (o observed) Discovery() discovery.DiscoveryInterface {
-	return observedDiscovery{o.Interface.Discovery(), o.r}
-}
 func (o observed) CoreV1() coreclient.CoreV1Interface { return observedCore{o.Interface.CoreV1(), o.r} }
 func (o observed) AppsV1() appsclient.AppsV1Interface { return observedApps{o.Interface.AppsV1(), o.r} }
 func (o observed) PolicyV1() policyclient.PolicyV1Interface {
 	return observedPolicy{o.Interface.PolicyV1(), o.r}
-}
-
-type observedDiscovery struct {
-	discovery.DiscoveryInterface
-	r *run
-}
-
-func (o observedDiscovery) ServerResourcesForGroupVersion(gv string) (list *metav1.APIResourceList, err error) {
-	err = o.r.rideOut(o.r.ctx, func() error {
-		list, err = o.DiscoveryInterface.ServerResourcesForGroupVersion(gv)
-		return err
-	})
-	return list, err
 }
 
 type observedCore struct {
