@@ -73,7 +73,11 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 	for i, s := range todo {
 		live := l.term.begin(s.name)
 		began := time.Now()
-		result, err := s.run(l, ctx, live)
+		var result string
+		err := l.sameCluster(ctx, s)
+		if err == nil {
+			result, err = s.run(l, ctx, live)
+		}
 		if err != nil {
 			live.end("")
 			return errors.Join(l.failed(ctx, s, err), l.goOn(todo, todo[i:]))
@@ -143,6 +147,26 @@ func (l *lab) goOn(todo, left []step) error {
 		next += ", then " + s.name
 	}
 	return fmt.Errorf("%d of %d steps are done; to go on, with the same flags: %s", len(todo)-len(left), len(todo), next)
+}
+
+// sameCluster is nil unless before.json is there and of another cluster than
+// the one asked, of which nothing may stand beside it. A server that gives no
+// answer is for the step to tell.
+func (l *lab) sameCluster(ctx context.Context, s step) error {
+	var before beforeRecord
+	if s.name == "before" || s.name == "report" || l.read(beforeFile, "before", &before) != nil || before.ClusterUID == "" {
+		return nil
+	}
+	uid, err := l.clusterUID(ctx)
+	if err != nil || uid == before.ClusterUID {
+		return nil
+	}
+	err = fmt.Errorf("%s is of another cluster: its kube-system had UID %s, this one's has %s; is it the right folder (--dir) and the right cluster (--kubeconfig, --context)?",
+		l.path(beforeFile), before.ClusterUID, uid)
+	if s.name == "after" { // the answer to what this step asks
+		err = cli.Negative(fmt.Errorf("%w If so, the cluster of before is gone; the way back is %s", err, l.path(backupDir)))
+	}
+	return err
 }
 
 // server gives the API server's version.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/skew"
@@ -202,6 +207,40 @@ func TestCommandLine(t *testing.T) {
 		code := cli.Run(t.Context(), newCommand(), strings.Fields(args), &stdout, &stderr)
 		if code != want.code || !strings.Contains(stdout.String()+stderr.String(), want.text) {
 			t.Errorf("lab %s: exit code %d\n%s%s", args, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// A folder holds one cluster's records: what the wrong kubeconfig or --dir
+// leads to is not written over them.
+func TestARecordOfAnotherClusterIsNotWrittenOver(t *testing.T) {
+	t.Parallel()
+	for before, same := range map[string]bool{
+		`{"cluster_uid": "here"}`:  true,
+		`{"cluster_uid": "there"}`: false,
+		`{}`:                       true, // another program's record may lack it
+	} {
+		l := &lab{folder: folder{dir: t.TempDir()}, client: fake.NewClientset(
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "here"}})}
+		write(t, l.path(beforeFile), before)
+		for _, s := range steps {
+			want := cli.ExitOK
+			switch {
+			case same || s.name == "before" || s.name == "report":
+			case s.name == "after":
+				want = cli.ExitNegative
+			default:
+				want = cli.ExitFailed
+			}
+			if err := l.sameCluster(t.Context(), s); cli.Code(err) != want {
+				t.Errorf("%s, step %s: exit code %d, want %d: %v", before, s.name, cli.Code(err), want, err)
+			}
+		}
+		ran := false
+		l.term, l.force = newTerminal(io.Discard, io.Discard), true
+		err := l.run(t.Context(), []step{{"drain", []string{drainFile}, "", func(*lab, context.Context, *live) (string, error) { ran = true; return "", nil }}})
+		if ran != same || (err == nil) != same {
+			t.Errorf("%s: the step ran: %v, %v", before, ran, err)
 		}
 	}
 }

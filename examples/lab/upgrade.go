@@ -42,9 +42,6 @@ func (l *lab) upgrade(ctx context.Context, live *live) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if before.ClusterUID != "" && before.ClusterUID != cluster {
-		return "", fmt.Errorf("%s is of another cluster: its kube-system had UID %s, this one's has %s", l.path(beforeFile), before.ClusterUID, cluster)
-	}
 	verified, err := l.verifyBackup(ctx, cluster)
 	if err != nil {
 		return "", err
