@@ -365,15 +365,14 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 	expectLab(t, 0, "check", "--dir", dir)
 }
 
-// With a second node the drain finishes, so it is done for the upgrade: the
-// node is empty meanwhile, and given back.
 // The way back that docs/lab.md walks: the datastore of before under the
-// version of before, from the lab's own backup.
+// version of before, from the lab's own backup. Who leaves the drain out, as here,
+// gets a report nevertheless.
 func TestTheWayBackFromTheLabsBackup(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	dir := filepath.Join(t.TempDir(), "out")
-	for _, name := range []string{"before", "workload", "deprecated", "backup", "upgrade"} {
+	for _, name := range []string{"before", "workload", "deprecated", "backup", "upgrade", "after", "plan", "report"} {
 		expectLab(t, 0, append([]string{"step", name, "--dir", dir}, s.flags...)...)
 	}
 	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
@@ -406,6 +405,8 @@ func TestTheWayBackFromTheLabsBackup(t *testing.T) {
 	}
 }
 
+// With a second node the drain finishes, so it is done for the upgrade: the
+// node is empty meanwhile, and given back.
 func TestADrainThatFinishesIsDoneForTheUpgrade(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

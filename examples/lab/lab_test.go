@@ -19,6 +19,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/skew"
+	"github.com/k3sladder/k3sladder/snapshot"
 )
 
 func TestFolderKeepsWhatIsThere(t *testing.T) {
@@ -157,7 +158,7 @@ func TestReportsInBothLanguagesHaveTheLinesAndTheReasons(t *testing.T) {
 	for language, text := range reportTexts {
 		for jump, stable := range map[int]string{2: "v1.36.4+k3s1", 1: "v1.35.9+k3s1"} {
 			var out bytes.Buffer
-			if err := text.Execute(&out, reportFacts{
+			if err := text.Execute(&out, &reportFacts{
 				Initial: v("v1.34.4+k3s1"), Current: v("v1.35.4+k3s1"), NextPlan: v("v1.36.5+k3s1"), Stable: v(stable),
 				StableJump: jump, Skip: jump > 1, PolicySource: skew.PolicySource,
 			}); err != nil {
@@ -176,6 +177,53 @@ func TestReportsInBothLanguagesHaveTheLinesAndTheReasons(t *testing.T) {
 			l.checkReport(g, e, v("v1.36.5+k3s1"))
 			if !g.OK {
 				t.Errorf("%s: check does not pass its own report: %+v", language, g.Findings)
+			}
+		}
+	}
+}
+
+// A node left cordoned is a loss wherever the run is summed up: one file that
+// says all is well would be believed.
+func TestAReportSaysWhatIsNotAsItWas(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	if known, _ := l.loss(beforeRecord{}); known {
+		t.Error("a loss is known without snapshots")
+	}
+	for file, schedulable := range map[string]bool{snapshotBefore: true, snapshotAfter: false} {
+		snap := &snapshot.Snapshot{Format: snapshot.Format, Nodes: []snapshot.Node{{Object: snapshot.Object{Name: "server-1"}, Schedulable: schedulable}}}
+		if err := snap.WriteFile(l.path(file), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts := reportFacts{SameNode: true, SameWorkload: true}
+	for _, c := range []struct {
+		as               string
+		ok               bool
+		summary, en, ja  string
+		known, wantsLoss bool
+	}{
+		{"without snapshots", true, "nothing lost   not known", "", "", false, false},
+		{"as it was", true, "nothing lost   yes", "nothing was lost", "失われたものはありません", true, false},
+		{"left cordoned", false, "nothing lost   NO", "NOT as it was. node server-1 took Pods", "【元どおりではありません】 node server-1 took Pods", true, true},
+	} {
+		facts.LossKnown, facts.Loss = c.known, nil
+		if c.wantsLoss {
+			facts.LossKnown, facts.Loss = l.loss(beforeRecord{})
+		}
+		var out bytes.Buffer
+		l.term = newTerminal(&out, io.Discard)
+		if ok := l.summary(&facts); ok != c.ok || !strings.Contains(out.String(), c.summary) {
+			t.Errorf("%s: %v\n%s", c.as, ok, out.String())
+		}
+		for language, want := range map[string]string{"en": c.en, "ja": c.ja} {
+			untried := map[string]string{"en": "No drain was tried.", "ja": "drain は試していません。"}[language]
+			out.Reset()
+			if err := reportTexts[language].Execute(&out, &facts); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out.String(), untried) || !strings.Contains(out.String(), want) || want == "" && (strings.Contains(out.String(), "The whole cluster") || strings.Contains(out.String(), "クラスタ全体")) {
+				t.Errorf("%s, %s: no %q in\n%s", c.as, language, want, out.String())
 			}
 		}
 	}

@@ -49,10 +49,12 @@ func (l *lab) writePage(f *reportFacts) error {
 	if r.Backup, err = l.pageBackup(); err != nil {
 		return err
 	}
-	if r.Drain, err = l.pageDrain(f); err != nil {
-		return err
+	if f.Decision != "" {
+		if r.Drain, err = l.pageDrain(f); err != nil {
+			return err
+		}
 	}
-	if f.Decision == string(drainprobe.ActionUpgradeWithoutDrain) {
+	if !f.Drained {
 		r.GiveUp("The drain: upstream asks for one before a kubelet changes its minor version, and does not support the change under running Pods.")
 	}
 	r.Upgrade = &report.Upgrade{From: f.Initial.String(), To: f.Current.String(), Node: f.Before.NodeName, How: l.course.how}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"text/template"
+	"time"
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/drainprobe"
@@ -33,10 +35,13 @@ type reportFacts struct {
 	StableJump                         int
 	Skip                               bool // stable is more than one minor away
 	Origin                             string
+	BundledOn                          string // the day, when the origin is this module
 	Before                             beforeRecord
 	After                              afterRecord
 	SameNode, SameWorkload             bool
-	Decision                           string
+	LossKnown                          bool   // false: a snapshot is not there
+	Loss                               error  // nil: all of the cluster is as it was
+	Decision                           string // empty: no drain was tried
 	Drained                            bool
 	PolicySource                       string
 }
@@ -102,12 +107,18 @@ func (l *lab) reportFacts(ctx context.Context, live *live) (*reportFacts, error)
 	}
 	f.StableJump = channels.Jump(f.Initial, f.Stable)
 	f.Skip = f.StableJump > 1
-	if f.Decision, err = l.decision(); err != nil {
-		return nil, fmt.Errorf("%s: %w", l.path(drainFile), err)
+	decision, err := l.decided()
+	if err != nil {
+		return nil, err
 	}
+	f.Decision = string(decision)
+	f.LossKnown, f.Loss = l.loss(f.Before)
 	f.Origin = catalog.Origin()
+	if catalog.Bundled {
+		f.BundledOn = catalog.Date.Format(time.DateOnly)
+	}
 	f.SameNode = f.Before.NodeUID == upgraded.NodeUID && f.Before.NodeUID == f.After.NodeUID
-	f.Drained = f.Decision == string(drainprobe.ActionDrain)
+	f.Drained = decision == drainprobe.ActionDrain
 	f.SameWorkload = workload.DeploymentUID == f.After.DeploymentUID
 	return f, nil
 }
@@ -128,15 +139,32 @@ func (l *lab) plannedVersion() (string, error) {
 	return plans[0].Spec.Version, nil
 }
 
+// loss is what check finds missing or left cordoned in the whole cluster, once
+// the snapshots of before and after are there.
+func (l *lab) loss(first beforeRecord) (known bool, loss error) {
+	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
+	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
+	if beforeErr != nil || afterErr != nil {
+		return false, nil
+	}
+	drained, _ := os.ReadFile(l.path(drainFile))
+	return true, errors.Join(
+		leftCordoned(before, after, string(drained), first, l.again("after")),
+		lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")))
+}
+
+// LossText is the loss as one line.
+func (f *reportFacts) LossText() string {
+	return strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(f.Loss.Error())
+}
+
 // summary prints the table that ends a run, and says whether all is as it was,
 // as far as is known.
 func (l *lab) summary(f *reportFacts) bool {
 	same := map[bool]string{true: "yes", false: "NO"}
 	nothingLost := "not known"
-	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
-	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
-	if beforeErr == nil && afterErr == nil {
-		nothingLost = same[lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")) == nil]
+	if f.LossKnown {
+		nothingLost = same[f.Loss == nil]
 	}
 	fmt.Fprintf(l.term.out, `
   from           %s
@@ -148,5 +176,5 @@ func (l *lab) summary(f *reportFacts) bool {
   next rung      %s
   report         %s
 `, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], nothingLost, f.After.WebRestarts, f.NextPlan, l.path(reportFile))
-	return f.SameNode && f.SameWorkload && nothingLost != same[false]
+	return f.SameNode && f.SameWorkload && f.Loss == nil
 }
