@@ -49,7 +49,7 @@ snapshot-before.json.gz and snapshot-after.json.gz):
 		Example: `  # Watch it on a practice cluster: nothing but Go is needed
   lab run --practice
 
-  # On a k3s server, as root: to the newest patch of the next minor
+  # On a k3s server, as root: to the next rung of the ladder to stable
   lab run --dir /root/climb-1.35
 
   # Grade what a run left behind
@@ -75,7 +75,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	o.kube.AddFlags(cmd)
 	f := cmd.PersistentFlags()
 	f.BoolVar(&o.force, "force", false, "write files anew that are already there")
-	f.StringVar(&o.to, "to", "", "version to go to (default: the newest patch of the next minor, from the channels)")
+	f.StringVar(&o.to, "to", "", "version to go to (default: the ladder's next rung on the way to stable)")
 	f.StringVar(&o.nodeName, "node", "", "server node to work on (default: the only one)")
 	f.StringVar(&o.dataDir, "data-dir", cli.DataDir(), "k3s's data directory; K3S_DATA_DIR changes the default")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 40*time.Second, "how long the drain may try (kubectl drain --timeout)")
@@ -107,7 +107,7 @@ Exit status: 0 done; 1 a negative verdict, such as a backup whose token does not
 open it, or something that was lost on the way; 2 failed.`,
 		Example: `  lab run --practice
   lab run --practice --keep     # leaves the practice cluster for you to look at
-  lab run --to v1.35.9+k3s1`,
+  lab run --to v1.35.8+k3s1`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {
 				return err
@@ -219,11 +219,11 @@ func (o *options) realRun(cmd *cobra.Command, todo []step) (err error) {
 	if err := o.open(cmd); err != nil {
 		return err
 	}
-	lock, err := o.take()
+	release, err := o.take()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer release()
 	return o.run(cmd.Context(), todo)
 }
 
@@ -272,11 +272,11 @@ func (o *options) practiceRun(cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
-	lock, err := o.take()
+	release, err := o.take()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer release()
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	live := o.term.begin("cluster")

@@ -28,6 +28,13 @@ type practiceEngine struct {
 
 func (e practiceEngine) offline() bool { return true }
 
+func (e practiceEngine) can(_ context.Context, to skew.Version) error {
+	if to.String() != practice.To {
+		return fmt.Errorf("a practice cluster goes from %s to %s", practice.From, practice.To)
+	}
+	return nil
+}
+
 func (e practiceEngine) how(to skew.Version) string {
 	return "the control plane's binaries exchanged on the same database, as the k3s binary of " + to.String() + " would"
 }
@@ -47,6 +54,10 @@ type keptEngine struct {
 }
 
 func (e keptEngine) offline() bool { return true }
+
+func (e keptEngine) can(ctx context.Context, to skew.Version) error {
+	return practiceEngine{}.can(ctx, to)
+}
 
 func (e keptEngine) how(to skew.Version) string { return practiceEngine{}.how(to) }
 
@@ -75,18 +86,35 @@ func (e installEngine) how(to skew.Version) string {
 	return "install script with INSTALL_K3S_VERSION=" + to.String()
 }
 
-func (e installEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
-	source := e.script
-	if source == "" {
-		source = channels.InstallScriptURL(to)
+func (e installEngine) can(ctx context.Context, to skew.Version) error {
+	_, err := e.fetch(ctx, to)
+	return err
+}
+
+// source is where the install script for a version is.
+func (e installEngine) source(to skew.Version) string {
+	if e.script != "" {
+		return e.script
 	}
-	live.say("fetching %s", source)
-	script, err := fetch(ctx, source)
+	return channels.InstallScriptURL(to)
+}
+
+func (e installEngine) fetch(ctx context.Context, to skew.Version) ([]byte, error) {
+	script, err := fetch(ctx, e.source(to))
 	if err != nil {
-		return fmt.Errorf("%w; --install-script takes a mirror's URL or a file", err)
+		return nil, fmt.Errorf("%w; --install-script takes a mirror's URL or a file", err)
 	}
 	if !strings.HasPrefix(string(script), "#!") {
-		return fmt.Errorf("%s is no script: it does not begin with #!; --install-script takes a mirror's URL or a file", source)
+		return nil, fmt.Errorf("%s is no script: it does not begin with #!; --install-script takes a mirror's URL or a file", e.source(to))
+	}
+	return script, nil
+}
+
+func (e installEngine) upgrade(ctx context.Context, _, to skew.Version, live *live) error {
+	live.say("fetching %s", e.source(to))
+	script, err := e.fetch(ctx, to)
+	if err != nil {
+		return err
 	}
 	args, env, err := e.handOn(live)
 	if err != nil {

@@ -38,11 +38,13 @@ func (f folder) free(names ...string) error {
 }
 
 // take proves that files can be made before anything else is done, and makes
-// the folder this process's until the returned file is closed.
-func (f folder) take() (*os.File, error) {
+// the folder this process's until release, which takes a folder away again that
+// was made for nothing.
+func (f folder) take() (release func(), err error) {
 	if f.dir == "" {
 		return nil, errors.New("--dir is empty; name a folder for the lab's files")
 	}
+	_, missing := os.Lstat(f.dir)
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return nil, f.explain(err)
 	}
@@ -56,7 +58,12 @@ func (f folder) take() (*os.File, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("another lab works in %s: %w; wait for it or choose another --dir", f.dir, err), lock.Close())
 	}
-	return lock, nil
+	return func() {
+		if missing != nil {
+			_ = os.Remove(f.dir) // fails unless it is empty
+		}
+		lock.Close()
+	}, nil
 }
 
 func (f folder) probe() error {

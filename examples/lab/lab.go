@@ -35,7 +35,7 @@ type lab struct {
 	// engine takes the cluster to another version.
 	engine engine
 
-	to           string // empty: the newest patch of the next minor
+	to           string // empty: the ladder's next rung on the way to stable
 	drainTimeout time.Duration
 	readyTimeout time.Duration
 	settle       time.Duration // how long a finished upgrade may look like none
@@ -54,6 +54,8 @@ type engine interface {
 	upgrade(ctx context.Context, from, to skew.Version, live *live) error
 	// how says in a few words what upgrade does.
 	how(to skew.Version) string
+	// can is nil when there is what upgrade needs to go to that version.
+	can(ctx context.Context, to skew.Version) error
 	// offline: nothing may be fetched that was not asked for by a flag.
 	offline() bool
 }
@@ -100,8 +102,8 @@ func unlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// preflight refuses a target that the upgrade would refuse, before a node is
-// drained for it.
+// preflight refuses a target that the upgrade would refuse or could not get,
+// before a node is drained for it.
 func (l *lab) preflight(ctx context.Context) error {
 	live := l.term.begin("target")
 	defer live.end("")
@@ -109,8 +111,15 @@ func (l *lab) preflight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.upgradeTarget(ctx, from, live)
-	return err
+	to, err := l.upgradeTarget(ctx, from, live)
+	if err != nil {
+		return err
+	}
+	live.say("looking for what takes it to %s", to)
+	if err := l.engine.can(ctx, to); err != nil {
+		return fmt.Errorf("%s cannot be had: %w", to, err)
+	}
+	return nil
 }
 
 // failed says which step it was, and after an interrupt how to go on.
@@ -251,11 +260,38 @@ func (l *lab) target(ctx context.Context, from skew.Version, live *live) (skew.V
 	if err != nil {
 		return skew.Version{}, err
 	}
-	to, err := catalog.NewestPatch(from.Minor().Next())
+	return nextRung(from, catalog)
+}
+
+// nextRung is the ladder's first rung from a version to where stable points.
+func nextRung(from skew.Version, catalog *channels.Catalog) (skew.Version, error) {
+	stable, err := catalog.Latest("stable")
+	if err != nil {
+		return skew.Version{}, fmt.Errorf("%w (%s); name the version to go to with --to", err, catalog.Origin())
+	}
+	if !from.Less(stable) {
+		return skew.Version{}, cli.Negative(fmt.Errorf("nothing to do: the cluster runs %s, stable points at %s (%s); name a newer one with --to", from, stable, catalog.Origin()))
+	}
+	// A rung from which the upgrade image can go on, too, unless there is none.
+	facts := channels.Facts{Datastore: channels.SQLite}
+	climb, err := channels.Ladder(from, stable, catalog, facts)
+	if errors.Is(err, channels.ErrNoPath) {
+		facts.Executor = channels.Script
+		climb, err = channels.Ladder(from, stable, catalog, facts)
+	}
 	if err != nil {
 		return skew.Version{}, fmt.Errorf("no target above %s: %w (%s); name one with --to", from, err, catalog.Origin())
 	}
-	return to, nil
+	return offered(climb.Rungs[0].Version, catalog), nil
+}
+
+// offered is a rung, or the newest patch of its minor that a channel points at
+// where that is older: a mirror may not have more.
+func offered(rung skew.Version, catalog *channels.Catalog) skew.Version {
+	if newest, err := catalog.NewestPatch(rung.Minor()); err == nil && newest.Less(rung) {
+		return newest
+	}
+	return rung
 }
 
 // waitFor asks ready until it says yes, and tells what it last said.

@@ -15,8 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot"
@@ -25,11 +27,11 @@ import (
 func TestFolderKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	f := folder{dir: filepath.Join(t.TempDir(), "out")}
-	lock, err := f.take()
+	release, err := f.take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer release()
 	if _, err := f.take(); err == nil || !strings.Contains(err.Error(), "another lab works in") {
 		t.Errorf("a second lab in the folder: %v", err)
 	}
@@ -137,6 +139,111 @@ func TestUpgradeTargetIsExactlyOneStep(t *testing.T) {
 		_, err := l.upgradeTarget(t.Context(), from, nil)
 		if code := cli.Code(err); code != want.code || (err != nil && !strings.Contains(err.Error(), want.text)) {
 			t.Errorf("--to %s: exit code %d, %v; want %d with %q", to, code, err, want.code, want.text)
+		}
+	}
+}
+
+func TestWithoutToTheLabTakesTheLaddersRung(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		"v1.34.11+k3s1": "v1.35.8+k3s1", // not 1.35.9, from which the upgrade image does not go to 1.36.4
+		"v1.34.12+k3s1": "v1.35.9+k3s1", // where only the script gets on
+		"v1.35.8+k3s1":  "v1.36.4+k3s1",
+		"v1.36.3+k3s1":  "v1.36.4+k3s1",
+		"v1.36.4+k3s1":  "",
+		"v1.37.1+k3s1":  "",
+	} {
+		got, err := (&lab{channels: channels.BundledSource, term: &terminal{}}).target(t.Context(), skew.MustParse(from), newTerminal(io.Discard, io.Discard).begin("target"))
+		if want == "" && cli.Code(err) == cli.ExitNegative && strings.Contains(err.Error(), "stable points at v1.36.4+k3s1") {
+			continue
+		}
+		if err != nil || got.String() != want {
+			t.Errorf("from %s: %s, %v; want %s", from, got, err, want)
+		}
+	}
+}
+
+func TestAPlanPastStableIsNotApplied(t *testing.T) {
+	t.Parallel()
+	for server, want := range map[string]string{
+		"v1.34.4+k3s1": "v1.35.8+k3s1",
+		"v1.35.4+k3s1": "v1.36.4+k3s1",
+		"v1.35.9+k3s1": "v1.36.5+k3s1", // the upgrade image does not take 1.35.9 to 1.36.4
+		"v1.36.4+k3s1": "v1.37.1+k3s1",
+	} {
+		l := &lab{channels: channels.BundledSource}
+		next, stable, err := l.planned(t.Context(), skew.MustParse(server), newTerminal(io.Discard, io.Discard).begin("plan"))
+		if err != nil || next.String() != want || stable.String() != "v1.36.4+k3s1" {
+			t.Errorf("above %s: %s with stable %s, %v; want %s", server, next, stable, err, want)
+		}
+	}
+}
+
+func TestAFolderMadeForNothingIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]bool{"made": false, "used": true, "there": true} {
+		f := folder{dir: filepath.Join(t.TempDir(), name)}
+		if name == "there" {
+			if err := os.Mkdir(f.dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release, err := f.take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "used" {
+			write(t, f.path(beforeFile), "{}")
+		}
+		release()
+		if _, err := os.Stat(f.dir); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPracticeClustersAreAskedForNothingTheyDoNotHave(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]bool{"v1.35.4+k3s1": true, "v1.35.8+k3s1": false} {
+		if err := (keptEngine{}).can(t.Context(), skew.MustParse(to)); (err == nil) != want {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
+
+func TestAnInstallScriptThatIsNotThereIsNoticedBeforeTheDrain(t *testing.T) {
+	t.Parallel()
+	to, dir := skew.MustParse("v1.35.8+k3s1"), t.TempDir()
+	script := filepath.Join(dir, "install.sh")
+	write(t, script, "#!/bin/sh\n")
+	if err := (installEngine{script: script}).can(t.Context(), to); err != nil {
+		t.Error(err)
+	}
+	if err := (installEngine{script: filepath.Join(dir, "nothing")}).can(t.Context(), to); err == nil || !strings.Contains(err.Error(), "--install-script") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWaitingForWebSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	server := func(cordoned bool) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}},
+			Spec: corev1.NodeSpec{Unschedulable: cordoned}}
+	}
+	pod := func(status corev1.PodStatus) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: namespace, Labels: map[string]string{"app": webName}}, Status: status}
+	}
+	pending := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}
+	pulling := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}}
+	for want, objects := range map[string][]runtime.Object{
+		"; node a is cordoned, so web-1 stays Pending: kubectl uncordon a": {server(true), pod(pending)},
+		"; web-1 stays Pending: 0/1 nodes are available":                   {server(false), pod(pending)},
+		"; web-1: ImagePullBackOff: no such image":                         {server(false), pod(pulling)},
+		"": {server(true), pod(corev1.PodStatus{})},
+	} {
+		if got := (&lab{client: fake.NewClientset(objects...)}).webWaitsFor(t.Context()); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

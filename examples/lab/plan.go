@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/dynamic"
 
@@ -15,13 +16,14 @@ const planName = "k3s-server-next"
 
 // plan pins the next rung in a Plan and applies it, with the CRD and the
 // namespace it needs. Nothing runs it: the controller is not started, and where
-// one is there already, which would go up at once, the Plan is only written.
+// one is there already, which would go up at once, the Plan is only written; so
+// is one that leads past stable.
 func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
 	}
-	next, err := l.nextRung(ctx, server, live)
+	next, stable, err := l.planned(ctx, server, live)
 	if err != nil {
 		return "", err
 	}
@@ -39,6 +41,9 @@ func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 		return "", err
 	}
 	pinned := fmt.Sprintf("Plan %s/%s pinned to %s", plan.Namespace, plan.Name, next)
+	if stable.Minor().Compare(next.Minor()) < 0 {
+		return fmt.Sprintf("%s, NOT applied\nstable points at %s: there is nothing to climb until it moves on", pinned, stable), l.write(planFile, text)
+	}
 	if facts.SUC != nil {
 		return fmt.Sprintf("%s, NOT applied\nnamespace %s has system-upgrade-controller, which would go up at once; when the next rung has its backup: kubectl apply -f %s",
 			pinned, facts.SUC.Namespace, l.path(planFile)), l.write(planFile, text)
@@ -56,26 +61,38 @@ func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	return pinned + ", applied", l.write(planFile, text)
 }
 
-// nextRung is the newest patch of the minor above server. What the ladder asks
-// for before it is said, since a Plan cannot.
-func (l *lab) nextRung(ctx context.Context, server skew.Version, live *live) (skew.Version, error) {
+// planned is the ladder's rung of the minor above server, and where stable
+// points. Where stable is not above that minor, or no ladder leads there, it is
+// the newest patch. What the ladder asks for before it is said, since a Plan cannot.
+func (l *lab) planned(ctx context.Context, server skew.Version, live *live) (next, stable skew.Version, err error) {
 	catalog, err := l.versions(ctx, live)
 	if err != nil {
-		return skew.Version{}, err
+		return next, stable, err
 	}
-	next, err := catalog.NewestPatch(server.Minor().Next())
+	if next, err = catalog.NewestPatch(server.Minor().Next()); err != nil {
+		return next, stable, fmt.Errorf("no next rung above %s: %w (%s)", server, err, catalog.Origin())
+	}
+	if stable, err = catalog.Latest("stable"); err != nil {
+		return next, stable, fmt.Errorf("%w (%s)", err, catalog.Origin())
+	}
+	target := next
+	if stable.Minor().Compare(next.Minor()) >= 0 {
+		target = stable
+	}
+	climb, err := channels.Ladder(server, target, catalog, channels.Facts{Datastore: channels.SQLite, Executor: channels.SUC})
 	if err != nil {
-		return skew.Version{}, fmt.Errorf("no next rung above %s: %w (%s)", server, err, catalog.Origin())
+		live.note("the ladder from %s to %s: %s", server, target, err)
+		return next, stable, nil
 	}
-	climb, err := channels.Ladder(server, next, catalog, channels.Facts{Datastore: channels.SQLite, Executor: channels.SUC})
-	if err != nil {
-		live.note("the ladder from %s to %s: %s", server, next, err)
-		return next, nil
+	at := slices.IndexFunc(climb.Rungs, func(r channels.Rung) bool { return r.Version.Minor() == next.Minor() })
+	// Of patches of one minor the last is what the Plan is for.
+	for at+1 < len(climb.Rungs) && climb.Rungs[at+1].Version.Minor() == next.Minor() {
+		at++
 	}
-	for _, rung := range climb.Rungs[:max(0, len(climb.Rungs)-1)] {
-		live.note("before %s the ladder stops at %s", next, rung.Version)
+	for _, rung := range climb.Rungs[:at] {
+		live.note("before %s the ladder stops at %s", climb.Rungs[at].Version, rung.Version)
 	}
-	return next, nil
+	return climb.Rungs[at].Version, stable, nil
 }
 
 // planCRD is the controller's own CRD on a real cluster, and the one made from

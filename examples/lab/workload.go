@@ -99,10 +99,39 @@ func (l *lab) waitWeb(ctx context.Context, live *live) error {
 			wanted = *d.Spec.Replicas
 		}
 		current := d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas == wanted
-		return fmt.Sprintf("%d of %d ready", d.Status.ReadyReplicas, wanted), current && d.Status.ReadyReplicas == wanted
+		state := fmt.Sprintf("%d of %d ready", d.Status.ReadyReplicas, wanted)
+		if current && d.Status.ReadyReplicas == wanted {
+			return state, true
+		}
+		return state + l.webWaitsFor(ctx), false
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w; look at: kubectl -n %s describe pods", err, namespace)
 	}
 	return err
+}
+
+// webWaitsFor says why a Pod of web is not ready, as far as the cluster tells.
+func (l *lab) webWaitsFor(ctx context.Context) string {
+	pods, err := l.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + webName})
+	if err != nil {
+		return ""
+	}
+	for _, pod := range pods.Items {
+		for _, c := range pod.Status.Conditions {
+			if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
+				continue
+			}
+			if node, err := l.node(ctx); err == nil && node.Spec.Unschedulable {
+				return fmt.Sprintf("; node %s is cordoned, so %s stays Pending: kubectl uncordon %s", node.Name, pod.Name, node.Name)
+			}
+			return fmt.Sprintf("; %s stays Pending: %s", pod.Name, c.Message)
+		}
+		for _, s := range pod.Status.ContainerStatuses {
+			if w := s.State.Waiting; w != nil && w.Message != "" {
+				return fmt.Sprintf("; %s: %s: %s", pod.Name, w.Reason, w.Message)
+			}
+		}
+	}
+	return ""
 }
