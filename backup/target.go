@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ func (t *restorer) checkTarget(ctx context.Context) error {
 	newer, decided := newerMinor(saved, installed)
 	switch {
 	case !decided:
-		t.warn(fmt.Sprintf("not compared: the backup is of k3s %s, the installed one is %s; start the version that the backup is of", orUnknown(saved), orUnknown(installed)))
+		t.warn(fmt.Sprintf("the installed k3s (%s) was not compared with the backup's (%s); start the version that the backup is of", cmp.Or(installed, "unknown"), cmp.Or(saved, "unknown")))
 	case newer && !t.opts.AllowNewer:
 		return fail("restore", t.r.Dir, fmt.Errorf("%w: %s, installed is %s", ErrNewer, saved, installed), "Kubernetes cannot read a newer minor's data; install %s first, or allow it (AllowNewer, --allow-newer)", saved)
 	}

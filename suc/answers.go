@@ -68,6 +68,8 @@ func (e *Explanation) answerController(s *subject, facts *Facts) {
 		e.say(QuestionController, "no", "every server is cordoned already (%s): a controller that is not running stays Pending; uncordon one first", strings.Join(cordoned, ", "))
 	case left > 0:
 		e.say(QuestionController, "yes", "%d of %d servers stay schedulable meanwhile", left, len(servers))
+	case facts.SUC == nil:
+		e.say(QuestionController, "no", "no controller is known to run; one that has to start while %s is cordoned stays Pending, since no other server is schedulable, and the node stays cordoned", strings.Join(open, ", "))
 	default:
 		e.say(QuestionController, "no", "while %s is cordoned no other server is schedulable: a running controller stays, since the drain leaves it alone, but one that has to start again (a reboot, an eviction) stays Pending, and the node stays cordoned", strings.Join(open, ", "))
 	}

@@ -9,7 +9,7 @@
 // all of them is taken without a word. This package gives Plans that do what
 // their author meant:
 //
-//	next := skew.MustParse("v1.35.9+k3s1")
+//	next := skew.MustParse("v1.35.8+k3s1")
 //	plan := suc.ServerPlan(next, suc.Options{Name: "k3s-server-next"})
 //	text, err := suc.Marshal(plan)
 //

@@ -27,8 +27,6 @@ the datastore; 2 failed. With -o json one line on standard output says the same.
   backup save --root /var/backups/k3s --keep 7 -o json
   backup verify /var/backups/k3s/before-1.35
   backup restore /var/backups/k3s/before-1.35 --dry-run`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(saveCommand(), verifyCommand(), restoreCommand(), undoCommand(), listCommand(), detectCommand())
 	return cmd
@@ -177,7 +175,7 @@ by the next one, or by "backup undo".`,
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check everything and say what would be done")
 	f.BoolVar(&opts.ReplaceToken, "replace-token", false, "although the server has another token")
 	f.BoolVar(&opts.AllowNewer, "allow-newer", false, "although the backup is of a newer minor than the installed k3s")
-	f.BoolVar(&force, "force", false, "both of these")
+	f.BoolVar(&force, "force", false, "--replace-token and --allow-newer")
 	f.BoolVar(&opts.Full, "full", false, "verify with SQLite's integrity_check")
 	f.StringVar(&opts.Installed, "installed", "", "version of k3s that will run (default: what k3s --version says)")
 	out.AddFlag(cmd, "text", "json")

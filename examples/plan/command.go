@@ -32,8 +32,6 @@ node, applies a Plan and follows it until its nodes run the version.`,
   plan explain next.yaml
   plan apply next.yaml --dry-run
   plan apply next.yaml && plan watch k3s-server`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	kube.AddFlags(cmd, "namespace")
 	cmd.AddCommand(newNextCommand(kube), newLintCommand(kube), newExplainCommand(kube), newApplyCommand(kube), newWatchCommand(kube))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,9 +51,13 @@ Exit status: 0 complete, 1 failed or stuck, 2 error.`,
 				ctx, cancel = withTimeout(ctx, timeout)
 				defer cancel()
 			}
+			namespace := or(*kube.Namespace, suc.DefaultNamespace)
+			if facts, err := suc.ReadFacts(ctx, c); err == nil && facts.SUC == nil && slices.Contains(facts.Plans, namespace+"/"+args[0]) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "note: no system-upgrade-controller was found in the cluster, and nothing else carries a Plan out; it has %s to react (--settle)\n", opts.Settle)
+			}
 			v := newView(cmd, out.String())
 			opts.OnEvent, opts.OnProgress = v.event, v.progress
-			res, err := suc.Watch(ctx, c, or(*kube.Namespace, suc.DefaultNamespace), args[0], opts)
+			res, err := suc.Watch(ctx, c, namespace, args[0], opts)
 			v.close()
 			if err != nil {
 				if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
@@ -70,7 +75,7 @@ Exit status: 0 complete, 1 failed or stuck, 2 error.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&opts.Settle, "settle", 2*time.Minute, "how long a node may take to report its version after its Job ended")
+	f.DurationVar(&opts.Settle, "settle", 2*time.Minute, "how long a node may take to report its version after its Job ended, and the controller to react at all")
 	f.DurationVar(&opts.StuckAfter, "stuck-after", 5*time.Minute, "how long a Pod may wait for a node or an image")
 	f.DurationVar(&opts.LostAfter, "lost-after", 10*time.Minute, "how long the API server may be away")
 	f.Int64Var(&opts.LogLines, "log-lines", 20, "how many lines of a failed container's log to show")

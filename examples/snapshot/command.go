@@ -32,7 +32,6 @@ Exit status: 0 the same, nothing removed; 1 differences, removals;
   snapshot compare before.json.gz after.json.gz
   snapshot compare before.json.gz after.json.gz -o html > report.html
   snapshot apiusage --target 1.36`,
-		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(captureCommand(), compareCommand(), apiusageCommand())
 	return cmd

@@ -31,6 +31,8 @@ type Running struct {
 	PID        int    `json:"pid"`
 	// Ended are components that should run and do not, each with how it ended.
 	Ended []string `json:"ended,omitempty"`
+	// Stopped: nothing runs, and the data waits for StartRunning.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // DefaultDir is where "make practice-up" keeps its cluster:
@@ -74,7 +76,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 func (c *Cluster) control(ctx context.Context, down func()) http.Handler {
 	mux := http.NewServeMux()
 	status := func(w http.ResponseWriter) {
-		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid(), Ended: c.ended()})
+		_ = json.NewEncoder(w).Encode(Running{Dir: c.root, DataDir: c.DataDir(), Kubeconfig: c.Kubeconfig(), Version: c.Version(), PID: os.Getpid(), Ended: c.ended(), Stopped: c.stopped()})
 	}
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { status(w) })
 	post := func(path string, do func(version string) error) {
@@ -244,8 +246,12 @@ func Up(ctx context.Context, dir string, command []string, progress func(string)
 
 // WriteText writes what a shell can read and a person can paste.
 func (r *Running) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "export KUBECONFIG=%s\nexport K3S_DATA_DIR=%s\n# %s; it all lives in %s\n",
-		shellWord(r.Kubeconfig), shellWord(r.DataDir), r.Version, r.Dir)
+	state := ""
+	if r.Stopped {
+		state = ", stopped: bin/practice start"
+	}
+	_, err := fmt.Fprintf(w, "export KUBECONFIG=%s\nexport K3S_DATA_DIR=%s\n# %s%s; it all lives in %s\n",
+		shellWord(r.Kubeconfig), shellWord(r.DataDir), r.Version, state, r.Dir)
 	return err
 }
 

@@ -24,4 +24,7 @@ func TestACrashedComponentIsNamed(t *testing.T) {
 	if got := (&Cluster{}).ended(); got != nil {
 		t.Error(got)
 	}
+	if c.stopped() || !(&Cluster{}).stopped() {
+		t.Error("what has no process is stopped, what has one is not")
+	}
 }

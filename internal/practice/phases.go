@@ -114,6 +114,13 @@ func (c *Cluster) stop() error {
 	return err
 }
 
+// stopped reports whether every component was stopped.
+func (c *Cluster) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kine == nil && c.apiserver == nil && c.controller == nil && c.scheduler == nil && c.kwok == nil
+}
+
 // ended lists the components that were not stopped and have ended all the same.
 func (c *Cluster) ended() []string {
 	c.mu.Lock()

@@ -80,6 +80,9 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr 
 	cmd.SetOut(out)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command ") && !strings.Contains(err.Error(), "--help") {
+		err = usage(cmd, errors.New(strings.TrimSpace(err.Error())))
+	}
 	said := err == nil || errors.Is(err, ErrNegative) || errors.Is(err, ErrUndecided)
 	if said && out.err != nil {
 		err, said = fmt.Errorf("writing the answer: %w", out.err), false

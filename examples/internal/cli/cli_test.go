@@ -26,7 +26,7 @@ func TestDataDirIsK3sDefaultUnlessTheEnvironmentNamesAnother(t *testing.T) {
 // program is a command with a verdict, an output flag and an argument.
 func program(verdict error) *cobra.Command {
 	var out Output
-	root := &cobra.Command{Use: "prog", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	root := &cobra.Command{Use: "prog"}
 	judge := &cobra.Command{Use: "judge THING", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		if args[0] == "nothing" {
 			return verdict
@@ -62,6 +62,7 @@ func TestRunSaysWhatWentWrongOnceAndInTheFormThatWasAskedFor(t *testing.T) {
 		"a refusal in JSON":              {"judge nothing --output=json", Negative(errors.New("no")), ExitNegative, `{"ok":false,"error":"no","exitCode":1}` + "\n", "prog: no\n"},
 		"a failure after the answer":     {"judge it -o json", errors.New("late"), ExitFailed, "{\n  \"thing\": \"it\"\n}\n", "prog: late\n"},
 		"a missing argument":             {"judge", nil, ExitFailed, "", "prog: accepts 1 arg(s), received 0\nUsage: prog judge THING\nSee 'prog judge --help' for usage\n"},
+		"an unknown command":             {"judg it", nil, ExitFailed, "", "prog: unknown command \"judg\" for \"prog\"\n\nDid you mean this?\n\tjudge\nSee 'prog --help' for usage\n"},
 		"an unknown flag":                {"judge it --what", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},
 		"an unknown flag, JSON":          {"judge it --what -o json", nil, ExitFailed, `{"ok":false,"error":"unknown flag: --what\nSee 'prog judge --help' for usage","exitCode":2}` + "\n", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},
 		"JSON as an argument is no flag": {"judge --what -- -o json", nil, ExitFailed, "", "prog: unknown flag: --what\nSee 'prog judge --help' for usage\n"},

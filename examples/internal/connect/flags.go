@@ -3,7 +3,9 @@
 package connect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -76,8 +78,12 @@ func (k *Flags) config() (*rest.Config, error) {
 	}
 	if *k.KubeConfig == "" {
 		if _, err := os.Stat(K3sKubeconfig); err == nil {
-			return clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
+			cfg, err := clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
+			if errors.Is(err, fs.ErrPermission) {
+				err = fmt.Errorf("%w (run as root)", err)
+			}
+			return cfg, err
 		}
 	}
-	return nil, clientcmd.ErrEmptyConfig
+	return nil, errors.New("there is no kubeconfig")
 }
