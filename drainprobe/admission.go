@@ -166,6 +166,7 @@ func (g *gatherer) admission() {
 			errs = append(errs, err)
 		}
 	}
+	g.w.admissionRead = len(errs) == 0
 	if len(errs) > 0 {
 		g.w.Gaps = append(g.w.Gaps, Gap{Resource: admissionGap, Reason: firstLine(errs[0].Error())})
 	}

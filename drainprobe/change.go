@@ -125,7 +125,7 @@ func (w *World) placeNow(p *corev1.Pod) {
 	m := newModelOf(w, "", Options{}, map[string]bool{p.Namespace: true})
 	r := m.still()
 	id := m.byUID[p.UID]
-	if !r.place(id, m.classOf(&m.pods[id])) || r.at(id) < 0 {
+	if r.refusal(p) != "" || !r.place(id, m.classOf(&m.pods[id])) || r.at(id) < 0 {
 		return
 	}
 	p.Spec.NodeName = m.nodes[r.at(id)].node.Name

@@ -105,6 +105,9 @@ func (j *judgement) replacement(id int, madeFor map[int]int) *Replacement {
 		if j.model.pods[id].finished {
 			return nil
 		}
+		if why := r.refused[id]; why != "" {
+			return &Replacement{State: "refused", Rejected: []Rejection{{Reason: why, Nodes: []string{}}}}
+		}
 		return &Replacement{State: "none"}
 	}
 	n := r.at(made)

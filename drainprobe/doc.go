@@ -35,8 +35,11 @@
 // undecided, never drains: schedulers other than the default one, scheduling
 // gates, device claims, controllers of unknown kinds, controllers whose Pods
 // are not ready, webhooks and admission policies on evictions, foreign finalizers, grace periods
-// longer than the timeout. What it takes for granted: images can be pulled,
+// longer than the timeout, a node that says itself that it is not Ready,
+// running Pods that differ from their template where webhooks may change new
+// ones. What it takes for granted: images can be pulled,
 // processes end soon after SIGTERM where nobody asked for a grace period
 // longer than the default 30 s, nothing else changes the cluster meanwhile,
-// no autoscaler adds nodes, volume attach limits are not reached.
+// no webhook refuses new Pods, no autoscaler adds nodes, volume attach limits
+// are not reached.
 package drainprobe

@@ -1,6 +1,7 @@
 package drainprobe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +18,9 @@ type ending struct {
 	least, likely, most time.Duration
 }
 
+// usualGrace is a Pod's grace period where nobody chose one.
+const usualGrace = corev1.DefaultTerminationGracePeriodSeconds * time.Second
+
 // overdue is how long after its grace period a Pod may still be on its way
 // out: the kubelet kills, unmounts and reports.
 const overdue = time.Minute
@@ -31,7 +35,7 @@ func (m *model) ending(id int) ending {
 	node := &m.nodes[m.drained]
 	var e ending
 
-	grace := time.Duration(corev1.DefaultTerminationGracePeriodSeconds) * time.Second
+	grace := usualGrace
 	if s := p.obj.Spec.TerminationGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second
 	}
@@ -58,6 +62,8 @@ func (m *model) ending(id int) ending {
 		e.never = "should have ended at " + p.obj.DeletionTimestamp.UTC().Format(time.TimeOnly) + " and has not"
 	case p.terminating && left < -3*time.Second:
 		e.open = refOf(p.obj).String() + " is past its grace period and still there"
+	case node.troubled() != "" && !immediate:
+		e.open = fmt.Sprintf("node %s says that it is not Ready (%s), so it may not end its Pods", node.node.Name, node.troubled())
 	case len(finalizers) > 0:
 		e.open = fmt.Sprintf("%s stays until finalizer %s is removed by whoever set it", refOf(p.obj), finalizers[0])
 	}
@@ -84,13 +90,12 @@ func (m *model) ending(id int) ending {
 	e.least = min(preStop(p.obj), max(left, 0))
 	e.likely = max(e.least, min(2*time.Second, max(left, 0)))
 	e.most = max(left, 0) + 2*time.Second
-	const usual = corev1.DefaultTerminationGracePeriodSeconds * time.Second
 	switch {
 	case limit > 0 && e.least > limit:
 		e.never = fmt.Sprintf("its preStop hook takes %v, longer than the timeout %v", e.least, limit)
 	case limit > 0 && p.terminating && left > limit:
 		e.open = fmt.Sprintf("%s has been told to end and may use the %v it has left, longer than the timeout %v", refOf(p.obj), left.Round(time.Second), limit)
-	case limit > 0 && left > limit && left > usual:
+	case limit > 0 && left > limit && left > usualGrace:
 		e.open = fmt.Sprintf("%s may use its grace period of %v, longer than the timeout %v", refOf(p.obj), left, limit)
 	}
 	return e
@@ -122,6 +127,17 @@ func (n *modelNode) unreachable() bool {
 		}
 	}
 	return false
+}
+
+// troubled is why the kubelet itself calls its node not Ready, "" if it does
+// not.
+func (n *modelNode) troubled() string {
+	for _, c := range n.node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionFalse {
+			return cmp.Or(c.Message, c.Reason, "no reason given")
+		}
+	}
+	return ""
 }
 
 // outOfService: Pods of the node are removed without its kubelet.

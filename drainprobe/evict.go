@@ -140,6 +140,9 @@ func (r *simulation) remove(id int) {
 	if n := r.at(id); n >= 0 && !r.is(id, finished) {
 		r.charge(n, r.pod(id).requests, -1)
 	}
+	if !r.is(id, finished) {
+		r.spend(r.pod(id).obj, -1)
+	}
 	r.flags[id] |= gone
 	r.touch(r.pod(id))
 }

@@ -131,14 +131,29 @@ func (j *judgement) compare() {
 
 // runs plays the drain through once for every way that matters.
 func (j *judgement) runs() []outcome {
+	out := j.runsAs(false)
+	if slices.ContainsFunc(j.model.targets, func(id int) bool {
+		n := j.model.newbornOf(id)
+		return n != nil && !n.certain
+	}) {
+		out = append(out, j.runsAs(true)...)
+	}
+	return out
+}
+
+func (j *judgement) runsAs(template bool) []outcome {
 	m := j.model
-	out := []outcome{m.simulate(variant{hopeful: true}), m.simulate(variant{})}
+	play := func(v variant) outcome {
+		v.template = template
+		return m.simulate(v)
+	}
+	out := []outcome{play(variant{hopeful: true}), play(variant{})}
 	if len(m.targets) < 2 && len(m.budgets) == 0 {
 		return out
 	}
 	for _, b := range m.budgets {
 		if len(b.pods) > 0 {
-			out = append(out, m.simulate(variant{recomputed: true, hopeful: true}), m.simulate(variant{recomputed: true}))
+			out = append(out, play(variant{recomputed: true, hopeful: true}), play(variant{recomputed: true}))
 			break
 		}
 	}
@@ -147,7 +162,7 @@ func (j *judgement) runs() []outcome {
 		seeds = 2
 	}
 	for s := range seeds {
-		out = append(out, m.simulate(variant{seed: uint64(s + 1), hopeful: s%2 == 0}))
+		out = append(out, play(variant{seed: uint64(s + 1), hopeful: s%2 == 0}))
 	}
 	return out
 }

@@ -63,6 +63,11 @@ func Gather(ctx context.Context, client kubernetes.Interface, node string, opts 
 	if err := g.owners(scope); err != nil {
 		return nil, err
 	}
+	if wide && len(g.w.Budgets) > 0 { // or it does not matter whether new Pods are made
+		if err := g.quotas(scope); err != nil {
+			return nil, err
+		}
+	}
 	g.admission()
 	return g.w, nil
 }
@@ -84,6 +89,7 @@ func GatherAll(ctx context.Context, client kubernetes.Interface) (*World, error)
 		g.namespaces,
 		func() error { return g.volumes(g.w.Pods, all) },
 		func() error { return g.owners(all) },
+		func() error { return g.quotas(all) },
 	} {
 		if err := step(); err != nil {
 			return nil, err

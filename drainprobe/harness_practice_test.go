@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ import (
 var (
 	recordOwn = flag.Bool("record", false, "write testdata/own anew from what happens")
 	only      = flag.String("only", "", "run only scenarios whose name contains this")
+	from      = flag.Int("from", 1, "run only own scenarios from this number on")
 	parallel  = flag.Int("cells", 6, "how many small clusters run at once")
 	seedCount = flag.Int("seeds", envInt("DRAINPROBE_SEEDS", 20), "how many random clusters; also DRAINPROBE_SEEDS")
 	firstSeed = flag.Int("seed", 1, "the first random cluster")
@@ -77,9 +79,11 @@ var gvrs = map[string]schema.GroupVersionResource{
 	"Job": {Group: "batch", Version: "v1", Resource: "jobs"}, "ReplicationController": {Version: "v1", Resource: "replicationcontrollers"},
 	"PriorityClass": {Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}, "StorageClass": {Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"},
 	"PersistentVolume": {Version: "v1", Resource: "persistentvolumes"}, "PersistentVolumeClaim": {Version: "v1", Resource: "persistentvolumeclaims"},
+	"ResourceQuota": {Version: "v1", Resource: "resourcequotas"}, "LimitRange": {Version: "v1", Resource: "limitranges"},
+	"RuntimeClass": {Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"},
 }
 
-var clusterWide = []string{"Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume"}
+var clusterWide = []string{"Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume", "RuntimeClass"}
 
 func (s *stage) resource(kind, ns string) dynamic.ResourceInterface {
 	if slices.Contains(clusterWide, kind) {
@@ -273,6 +277,34 @@ func (s *stage) step(ctx context.Context, c *cell, step string) error {
 		k, v, _ := strings.Cut(w[3], "=")
 		_, err := s.client.CoreV1().Nodes().Patch(ctx, w[2], types.MergePatchType, []byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, k, v)), metav1.PatchOptions{})
 		return err
+	case w[0] == "report": // what the kubelet says of its node
+		_, err := s.client.CoreV1().Nodes().Patch(ctx, w[1], types.StrategicMergePatchType, []byte(fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q}]}}`, w[2])), metav1.PatchOptions{}, "status")
+		return err
+	case w[0] == "patch":
+		_, err := s.resource(w[1], c.space()).Patch(ctx, w[2], types.MergePatchType, []byte(strings.Join(w[3:], " ")), metav1.PatchOptions{})
+		return err
+	case w[0] == "create":
+		o := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(strings.Join(w[3:], " ")), o); err != nil {
+			return err
+		}
+		_, err := s.resource(w[1], c.space()).Create(ctx, o, metav1.CreateOptions{})
+		return err
+	case w[0] == "resize" || w[0] == "ungate":
+		pods, err := s.client.CoreV1().Pods(c.space()).List(ctx, metav1.ListOptions{LabelSelector: "app=" + w[1]})
+		if err != nil {
+			return err
+		}
+		patch, sub := `{"spec":{"schedulingGates":null}}`, []string{}
+		if w[0] == "resize" {
+			patch, sub = fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q}}}]}}`, w[2]), []string{"resize"}
+		}
+		for i := range pods.Items {
+			if _, err := s.client.CoreV1().Pods(c.space()).Patch(ctx, pods.Items[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, sub...); err != nil {
+				return err
+			}
+		}
+		return nil
 	case w[0] == "delete" && w[1] == "pod":
 		return s.client.CoreV1().Pods(c.space()).Delete(ctx, w[2], metav1.DeleteOptions{})
 	}
@@ -282,7 +314,7 @@ func (s *stage) step(ctx context.Context, c *cell, step string) error {
 // state lists the cell's objects as a recorded state holds them.
 func (s *stage) state(ctx context.Context, c *cell) ([]byte, error) {
 	var out []runtime.Object
-	for _, kind := range []string{"Node", "Namespace", "Pod", "PodDisruptionBudget", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "PriorityClass"} {
+	for _, kind := range []string{"Node", "Namespace", "Pod", "PodDisruptionBudget", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "PriorityClass", "ResourceQuota", "LimitRange"} {
 		opts := metav1.ListOptions{}
 		if kind == "Node" {
 			opts.LabelSelector = cellKey + "=" + c.id
@@ -300,6 +332,8 @@ func (s *stage) state(ctx context.Context, c *cell) ([]byte, error) {
 			out = append(out, u)
 		}
 	}
+	// An empty list says that there are none.
+	out = append(out, &admissionv1.MutatingWebhookConfigurationList{TypeMeta: meta("admissionregistration.k8s.io/v1", "MutatingWebhookConfigurationList"), Items: []admissionv1.MutatingWebhookConfiguration{}})
 	return listJSON(out)
 }
 

@@ -14,6 +14,8 @@ func (w *World) identify() {
 	identify(&w.Nodes)
 	identify(&w.Namespaces)
 	identify(&w.Budgets)
+	identify(&w.Quotas)
+	identify(&w.LimitRanges)
 	identify(&w.Volumes)
 	identify(&w.Claims)
 	identify(&w.StorageClasses)

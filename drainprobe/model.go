@@ -1,6 +1,7 @@
 package drainprobe
 
 import (
+	"slices"
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ type model struct {
 	byNode  [][]int
 	owners  []*owner
 	budgets []*budget
+	quotas  []quota
 	pending []int // Pods without a node at the start
 	targets []int // Pods that the drain has to move
 	anti    []int // Pods that keep others away from their node
@@ -33,6 +35,8 @@ type model struct {
 	matches    map[matchKey][]int
 	volumes    *volumeIndex
 	byUID      map[types.UID]int // index of each Pod
+	byName     map[string]int    // index of each node
+	newborns   map[int]*newborn
 }
 
 type modelNode struct {
@@ -72,11 +76,12 @@ func newModel(w *World, node string, opts Options) *model {
 func newModelOf(w *World, node string, opts Options, only map[string]bool) *model {
 	m := &model{world: w, opts: opts, only: only, names: newResourceNames(), drained: -1,
 		byNS: map[string][]int{}, namespaces: map[string]*corev1.Namespace{}, classes: map[string]*class{},
-		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods))}
+		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods)), newborns: map[int]*newborn{}}
 	for _, ns := range w.Namespaces {
 		m.namespaces[ns.Name] = ns
 	}
 	m.volumes = indexVolumes(w)
+	m.indexQuotas()
 	index := map[string]int{}
 	for i, n := range w.Nodes {
 		index[n.Name] = i
@@ -92,6 +97,7 @@ func newModelOf(w *World, node string, opts Options, only map[string]bool) *mode
 		m.nodes = append(m.nodes, mn)
 	}
 	m.byNode = make([][]int, len(m.nodes))
+	m.byName = index
 	m.indexPods(index)
 	m.indexBudgets()
 	return m
@@ -109,7 +115,7 @@ func hasTaint(taints []corev1.Taint, is func(corev1.Taint) bool) bool {
 func (m *model) indexPods(nodes map[string]int) {
 	owners := indexOwners(m.world)
 	byOwner := map[types.UID]int{}
-	requests := map[string]amounts{}
+	twins := map[string]int{} // by revision
 	m.pods = make([]modelPod, 0, len(m.world.Pods)+64)
 	for _, p := range m.world.Pods {
 		id := len(m.pods)
@@ -129,11 +135,11 @@ func (m *model) indexPods(nodes map[string]int) {
 		rev := revisionKey(p)
 		if rev == "" || resizing(p) {
 			mp.requests = m.names.requestsOf(p)
-		} else if r, ok := requests[rev]; ok {
-			mp.requests = r
+		} else if twin, ok := twins[rev]; ok && sameAsks(&m.pods[twin].obj.Spec, &p.Spec) {
+			mp.requests = m.pods[twin].requests
 		} else {
 			mp.requests = m.names.requestsOf(p)
-			requests[rev] = mp.requests
+			twins[rev] = id
 		}
 		mp.ports = hostPorts(p)
 		if ref := controllerUID(p); ref != "" {
@@ -204,8 +210,8 @@ type class struct {
 }
 
 type avoidance struct {
-	pod int
-	key string // topology key
+	pod  int
+	term podTerm
 }
 
 func (m *model) classOf(p *modelPod) *class {
@@ -244,6 +250,8 @@ func (m *model) newClass(p *corev1.Pod) *class {
 		c.open = "its scheduler " + p.Spec.SchedulerName + " has rules of its own"
 	case len(p.Spec.ResourceClaims) > 0:
 		c.open = "it claims devices (resourceClaims), which is not followed"
+	case slices.ContainsFunc(slices.Concat(c.near, c.far), func(t podTerm) bool { return t.open }):
+		c.open = unknownNamespaces
 	case c.needs.open != "":
 		c.open = c.needs.open
 	}

@@ -1,6 +1,7 @@
 package drainprobe
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,7 +24,9 @@ type ownScenario struct {
 
 const openB = "uncordon {b}"
 
-var ownScenarios = []ownScenario{
+var ownScenarios = slices.Concat(plainScenarios, hostileScenarios)
+
+var plainScenarios = []ownScenario{
 	{name: "single-min1-of-3", why: "two go, the last must stay", build: func(c *cell) {
 		c.node("a", "4").deploy("web", 3).budget("web", selector("web"), "min", "1")
 	}},

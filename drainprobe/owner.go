@@ -43,8 +43,10 @@ type owner struct {
 	ordered   bool // StatefulSet that makes one Pod at a time
 	first     int  // StatefulSet's first ordinal
 	otherRev  bool // comes back from another template revision
+	revisions bool // StatefulSet in the middle of an update
 	gated     bool // template has scheduling gates
-	jobLimit  int  // Job: Pods that may fail before all are ended, -1 never
+	template  *corev1.PodTemplateSpec
+	jobLimit  int // Job: Pods that may fail before all are ended, -1 never
 	jobFailed int
 	policy    bool // Job: a podFailurePolicy has a say
 }
@@ -95,7 +97,7 @@ func (x *ownerIndex) of(p *corev1.Pod) *owner {
 		}
 		o.replicas = replicasOf(rs.Spec.Replicas)
 		o.scale = o.replicas
-		o.gated = len(rs.Spec.Template.Spec.SchedulingGates) > 0
+		o.template = &rs.Spec.Template
 		if up := metav1.GetControllerOf(rs); up != nil {
 			switch {
 			case up.Kind == "Deployment" && strings.HasPrefix(up.APIVersion, "apps/"):
@@ -115,7 +117,7 @@ func (x *ownerIndex) of(p *corev1.Pod) *owner {
 		}
 		o.replicas = replicasOf(rc.Spec.Replicas)
 		o.scale = o.replicas
-		o.gated = rc.Spec.Template != nil && len(rc.Spec.Template.Spec.SchedulingGates) > 0
+		o.template = rc.Spec.Template
 	case ref.Kind == "StatefulSet" && group == "apps":
 		o.kind = ownerStateful
 		s := x.sts[ref.UID]
@@ -126,7 +128,8 @@ func (x *ownerIndex) of(p *corev1.Pod) *owner {
 		o.scale = o.replicas
 		o.ordered = s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
 		o.otherRev = s.Status.UpdateRevision != s.Status.CurrentRevision
-		o.gated = len(s.Spec.Template.Spec.SchedulingGates) > 0
+		o.revisions = severalRevisions(s)
+		o.template = &s.Spec.Template
 		if s.Spec.Ordinals != nil {
 			o.first = int(s.Spec.Ordinals.Start)
 		}
@@ -147,6 +150,7 @@ func (x *ownerIndex) of(p *corev1.Pod) *owner {
 	default:
 		o.kind, o.noScale = ownerUnknown, true
 	}
+	o.gated = o.template != nil && len(o.template.Spec.SchedulingGates) > 0
 	return o
 }
 
@@ -207,7 +211,7 @@ func (x *ownerIndex) job(o *owner, j *batchv1.Job) {
 			}
 		}
 	}
-	o.gated = len(j.Spec.Template.Spec.SchedulingGates) > 0
+	o.template = &j.Spec.Template
 }
 
 func replicasOf(n *int32) int {

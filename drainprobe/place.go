@@ -88,8 +88,8 @@ func (r *simulation) place(id int, c *class) bool {
 }
 
 func (r *simulation) openPlacement(p *modelPod, c *class) string {
-	if p.owner >= 0 && r.m.owners[p.owner].gated {
-		return r.m.owners[p.owner].name + " has scheduling gates that somebody must lift"
+	if len(p.obj.Spec.SchedulingGates) > 0 || p.owner >= 0 && r.m.owners[p.owner].gated {
+		return r.m.workloadName(p) + " has scheduling gates that somebody must lift"
 	}
 	if c.open != "" {
 		return r.m.workloadName(p) + ": " + c.open

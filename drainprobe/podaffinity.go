@@ -14,6 +14,8 @@ type podTerm struct {
 	key        string
 	selector   labels.Selector
 	namespaces []string
+	// open are namespaces that it covers or not: their labels are not known.
+	open bool
 }
 
 func (m *model) podTerms(p *corev1.Pod, terms []corev1.PodAffinityTerm) []podTerm {
@@ -28,8 +30,12 @@ func (m *model) podTerms(p *corev1.Pod, terms []corev1.PodAffinityTerm) []podTer
 		pt := podTerm{key: t.TopologyKey, selector: s, namespaces: slices.Clone(t.Namespaces)}
 		if t.NamespaceSelector != nil {
 			if ns, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector); err == nil {
-				for name, n := range m.namespaces {
-					if ns.Matches(labels.Set(n.Labels)) {
+				for name := range m.byNS { // those that hold Pods
+					n := m.namespaces[name]
+					switch {
+					case n == nil && !ns.Empty():
+						pt.namespaces, pt.open = append(pt.namespaces, name), true
+					case n == nil || ns.Matches(labels.Set(n.Labels)):
 						pt.namespaces = append(pt.namespaces, name)
 					}
 				}
@@ -98,18 +104,26 @@ func (r *simulation) neighboursOf(c *class) neighbours {
 		}
 	}
 	for _, a := range r.m.avoidsOf(c) {
-		avoid(a.pod, a.key)
+		if !r.spared(a.term) {
+			avoid(a.pod, a.term.key)
+		}
 	}
 	for i := range r.made {
 		other := &r.made[i]
 		for _, t := range r.m.classOf(other).far {
-			if t.covers(c.pod) {
+			if t.covers(c.pod) && !r.spared(t) {
 				avoid(len(r.m.pods)+i, t.key)
 			}
 		}
 	}
 	return n
 }
+
+// unknownNamespaces is the question that an open term raises.
+const unknownNamespaces = "a Pod (anti-)affinity selects namespaces by labels that were not read"
+
+// spared: another Pod's anti-affinity may not mean this one.
+func (r *simulation) spared(t podTerm) bool { return t.open && r.shake(unknownNamespaces) }
 
 // avoidsOf lists the Pods of the start that keep this class away.
 func (m *model) avoidsOf(c *class) []avoidance {
@@ -118,7 +132,7 @@ func (m *model) avoidsOf(c *class) []avoidance {
 		for _, id := range m.anti {
 			for _, t := range m.classOf(&m.pods[id]).far {
 				if t.covers(c.pod) {
-					c.avoids = append(c.avoids, avoidance{id, t.key})
+					c.avoids = append(c.avoids, avoidance{id, t})
 				}
 			}
 		}

@@ -1,7 +1,9 @@
 package drainprobe
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -47,11 +49,39 @@ func (r *simulation) preempt(id int, c *class) bool {
 		return false
 	}
 	for _, v := range best.victims {
+		if why := r.m.outstays(v); why != "" && !r.shake(why) {
+			return false
+		}
+	}
+	for _, v := range best.victims {
 		r.end(v, ending{})
 	}
 	r.preempts = true
 	r.settleOn(id, best.node)
 	return true
+}
+
+// outstays says why a preempted Pod may keep its room for longer than the
+// drain waits, "" if nothing speaks for it.
+func (m *model) outstays(id int) string {
+	if id >= len(m.pods) {
+		return ""
+	}
+	p := &m.pods[id]
+	grace := time.Duration(0)
+	if s := p.obj.Spec.TerminationGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	name := "preempted " + refOf(p.obj).String()
+	switch {
+	case slices.ContainsFunc(p.obj.Finalizers, func(f string) bool { return !ownFinalizer(f) }):
+		return name + " keeps its room until its finalizer is removed"
+	case p.node >= 0 && !m.nodes[p.node].ready:
+		return name + " is on a node that is not Ready and may keep its room"
+	case m.opts.Timeout > 0 && grace > m.opts.Timeout && grace > usualGrace:
+		return fmt.Sprintf("%s may keep its room for its grace period of %v", name, grace)
+	}
+	return ""
 }
 
 // victims finds the fewest and least important Pods whose end makes room.

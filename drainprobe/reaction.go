@@ -53,7 +53,7 @@ func (r *simulation) react(id, ownerID int) {
 	switch o.kind {
 	case ownerReplica:
 		if n < o.replicas {
-			r.make(id)
+			r.makeOrWait(id)
 		}
 	case ownerStateful:
 		if !slices.Contains(r.orphans, ownerID) {
@@ -63,7 +63,7 @@ func (r *simulation) react(id, ownerID int) {
 		r.reactJob(id, ownerID)
 	case ownerUnknown:
 		if r.shake(fmt.Sprintf("%s is of a kind whose answer to an eviction is not known here", o.name)) {
-			r.make(id)
+			r.makeOrWait(id)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (r *simulation) reactJob(id, ownerID int) {
 		return
 	}
 	if r.active[ownerID] < o.replicas {
-		r.make(id)
+		r.makeOrWait(id)
 	}
 }
 
@@ -123,19 +123,73 @@ func (r *simulation) podsOf(ownerID int) []int {
 	return ids
 }
 
-// make adds the Pod that a controller makes in place of another.
-func (r *simulation) make(old int) {
+// make adds the Pod that a controller makes in place of another, unless the API
+// server refuses it.
+func (r *simulation) make(old int) bool {
 	p := *r.pod(old)
 	p.class = r.m.classOf(r.pod(old))
 	p.node, p.ready, p.finished, p.pending, p.terminating = -1, false, false, true, false
+	if n := r.m.newbornOf(old); n != nil {
+		if !n.certain {
+			r.shaky[r.m.workloadName(&p)+" has Pods that differ from its template, so a new one may be like them or like it"] = true
+		}
+		if n.certain || r.v.template {
+			p.obj, p.class, p.requests, p.ports = n.pod, n.class, r.m.names.requestsOf(n.pod), hostPorts(n.pod)
+		}
+	}
+	if why := r.refusal(p.obj); why != "" {
+		r.refused[old] = why
+		return false
+	}
+	delete(r.refused, old)
+	r.spend(p.obj, +1)
 	id := len(r.flags)
 	r.made = append(r.made, p)
 	r.flags = append(r.flags, phasePending)
 	r.where = append(r.where, -1)
 	r.madeFor[id] = old
-	r.queue = append(r.queue, id)
 	r.active[p.owner]++
+	if n, named := r.m.namedNode(&p); named {
+		if n >= 0 {
+			r.settleOn(id, n)
+		}
+	} else {
+		r.queue = append(r.queue, id)
+	}
 	r.touch(&p)
+	return true
+}
+
+// namedNode is the node that a template names itself, past the scheduler and
+// its cordons.
+func (m *model) namedNode(p *modelPod) (node int, named bool) {
+	if p.owner < 0 || m.owners[p.owner].template == nil {
+		return -1, false
+	}
+	name := m.owners[p.owner].template.Spec.NodeName
+	if i, ok := m.byName[name]; ok {
+		return i, true
+	}
+	return -1, name != ""
+}
+
+// makeOrWait makes a Pod now, or as soon as the API server lets it.
+func (r *simulation) makeOrWait(old int) {
+	if !r.make(old) {
+		r.unmade = append(r.unmade, old)
+	}
+}
+
+// makeRefused tries again what was refused, as controllers do.
+func (r *simulation) makeRefused() bool {
+	again := false
+	r.unmade = slices.DeleteFunc(r.unmade, func(old int) bool {
+		o := r.pod(old).owner
+		done := r.active[o] >= r.m.owners[o].replicas || r.make(old)
+		again = again || done
+		return done
+	})
+	return again
 }
 
 // makeStateful makes the Pods that StatefulSets are short of: only once the
@@ -162,8 +216,8 @@ func (r *simulation) makeStateful() bool {
 				if !ok {
 					break // never seen: no template to go by
 				}
-				r.make(old)
-				again = true
+				made := r.make(old)
+				again = again || made
 				if o.ordered {
 					break
 				}

@@ -48,7 +48,7 @@ func ReadWorld(r io.Reader) (*World, error) {
 		}
 	}
 	if len(w.Nodes)+len(w.Pods) == 0 {
-		return nil, fmt.Errorf("no nodes and no pods in it: expected a v1 List as `kubectl get nodes,namespaces,pods,pdb,deployments,replicasets,statefulsets,daemonsets,jobs,pv,pvc,storageclasses -A -o json` writes")
+		return nil, fmt.Errorf("no nodes and no pods in it: expected a v1 List as `kubectl get nodes,namespaces,pods,pdb,deployments,replicasets,statefulsets,daemonsets,jobs,pv,pvc,storageclasses,quota,limits -A -o json` writes")
 	}
 	if w.Taken = newest(data); w.Taken.IsZero() {
 		w.Taken = time.Now()
@@ -64,6 +64,7 @@ func ReadWorld(r io.Reader) (*World, error) {
 	}
 	w.identify()
 	w.findGaps(kinds)
+	w.admissionRead = kinds["MutatingWebhookConfiguration"]
 	return w, nil
 }
 
@@ -120,6 +121,10 @@ func (w *World) add(raw json.RawMessage, kinds map[string]bool, depth int) error
 		err = into(raw, &w.DaemonSets)
 	case "batch/v1 Job":
 		err = into(raw, &w.Jobs)
+	case "v1 ResourceQuota":
+		err = into(raw, &w.Quotas)
+	case "v1 LimitRange":
+		err = into(raw, &w.LimitRanges)
 	case "v1 PersistentVolume":
 		err = into(raw, &w.Volumes)
 	case "v1 PersistentVolumeClaim":

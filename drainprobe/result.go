@@ -68,7 +68,8 @@ type BudgetState struct {
 
 // Replacement is where the Pod in place of an evicted one ends up.
 type Replacement struct {
-	// State is "ready", "unready" or "pending"; "none" when nobody makes one.
+	// State is "ready", "unready" or "pending"; "refused" when the API server
+	// lets nobody make one; "none" when nobody wants to.
 	State string `json:"state"`
 	// Node it would run on; the scheduler may choose another that suits.
 	Node string `json:"node,omitempty"`

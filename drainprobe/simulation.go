@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -28,6 +29,9 @@ type variant struct {
 	hopeful bool
 	// recomputed budgets start from the arithmetic instead of their status.
 	recomputed bool
+	// template: new Pods are as their template says, where those running differ
+	// from it and it is not certain which they will be like.
+	template bool
 }
 
 // simulation is one run over a model. It has the world's state as small
@@ -53,6 +57,9 @@ type simulation struct {
 	queue    []int // without a node, in order of arrival
 	stuck    map[int]string
 	orphans  []int // StatefulSets with Pods to make
+	unmade   []int // Pods whose replacement the API server refuses so far
+	refused  map[int]string
+	spent    []corev1.ResourceList // of each quota, beyond its status
 	preempts bool
 	gaveUp   bool
 	shaky    map[string]bool // open questions that this run came across
@@ -90,7 +97,7 @@ func (m *model) still() *simulation { return m.start(variant{hopeful: true}) }
 
 func (m *model) start(v variant) *simulation {
 	r := &simulation{m: m, v: v, madeOn: map[int][]int{}, madeFor: map[int]int{}, active: map[int]int{}, jobsHit: map[int]int{},
-		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{},
+		lost: map[string]*readiness{}, stuck: map[int]string{}, shaky: map[string]bool{}, refused: map[int]string{}, spent: make([]corev1.ResourceList, len(m.quotas)),
 		flags: make([]podFlag, len(m.pods)), where: make([]int32, len(m.pods)),
 		used: make([][]int64, len(m.nodes)), count: make([]int64, len(m.nodes)),
 		balances: make([]balance, len(m.budgets)), dirty: make([]bool, len(m.budgets))}
@@ -236,6 +243,7 @@ func (r *simulation) balance(i int) balance {
 func (r *simulation) settle() bool {
 	for again := true; again; {
 		again = r.makeStateful()
+		again = r.makeRefused() || again
 		again = r.schedule() || again
 		again = r.becomeReady() || again
 	}

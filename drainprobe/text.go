@@ -81,6 +81,8 @@ func (f *Forecasted) writePods(b *strings.Builder) {
 				text += ", replaced on " + r.Node + " but not ready there"
 			case "pending":
 				text += ", replacement pending: " + rejected(r.Rejected)
+			case "refused":
+				text += ", its replacement is refused: " + r.Rejected[0].Reason
 			case "none":
 				text += ", nothing replaces it"
 			}

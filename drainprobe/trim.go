@@ -30,7 +30,7 @@ func (t trimmer) trim(p *corev1.Pod) *corev1.Pod {
 		out.Status.ContainerStatuses, out.Status.InitContainerStatuses = p.Status.ContainerStatuses, p.Status.InitContainerStatuses
 	}
 	key := revisionKey(p)
-	if twin := t[key]; key != "" && twin != nil && !resizing(p) && !slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+	if twin := t[key]; key != "" && twin != nil && !resizing(p) && sameAsks(&twin.Spec, &p.Spec) && !slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil
 	}) {
 		out.Spec = twin.Spec
@@ -41,7 +41,8 @@ func (t trimmer) trim(p *corev1.Pod) *corev1.Pod {
 		Tolerations: p.Spec.Tolerations, TopologySpreadConstraints: p.Spec.TopologySpreadConstraints,
 		Priority: p.Spec.Priority, PreemptionPolicy: p.Spec.PreemptionPolicy, SchedulerName: p.Spec.SchedulerName,
 		TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds, Overhead: p.Spec.Overhead,
-		ResourceClaims: p.Spec.ResourceClaims, Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork}
+		ResourceClaims: p.Spec.ResourceClaims, Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork,
+		ActiveDeadlineSeconds: p.Spec.ActiveDeadlineSeconds, PriorityClassName: p.Spec.PriorityClassName}
 	thin := func(list []corev1.Container) []corev1.Container {
 		var cs []corev1.Container
 		for i := range list {

@@ -30,6 +30,9 @@ type World struct {
 	DaemonSets             []*appsv1.DaemonSet
 	Jobs                   []*batchv1.Job
 
+	Quotas      []*corev1.ResourceQuota
+	LimitRanges []*corev1.LimitRange
+
 	Volumes        []*corev1.PersistentVolume
 	Claims         []*corev1.PersistentVolumeClaim
 	StorageClasses []*storagev1.StorageClass
@@ -42,6 +45,10 @@ type World struct {
 	// Gaps say what was not read and why, one a line. A verdict that would
 	// have needed it is undecided.
 	Gaps []Gap
+
+	// admissionRead: the webhooks are those that there are; a file may just not
+	// hold them.
+	admissionRead bool
 }
 
 // Gap is a part of the cluster that a World does not hold.

@@ -41,7 +41,7 @@ and whether each evicted Pod's replacement can run elsewhere. It only reads.
 The verdict is drains, blocked or undecided. With --state it reads a file instead of a
 cluster, as written by
   kubectl get nodes,namespaces,pods,pdb,deployments,replicasets,statefulsets,daemonsets,jobs,\
-    pv,pvc,storageclasses -A -o json
+    pv,pvc,storageclasses,quota,limits -A -o json
 
 Exit status: 0 drains, 1 blocked, 2 undecided or failed.`,
 		Example: `  drainprobe forecast server-1 --ignore-daemonsets --delete-emptydir-data
