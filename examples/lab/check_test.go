@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -115,9 +116,22 @@ func TestAFileThatIsNotThereIsSaidOnce(t *testing.T) {
 func TestAnItemsLinesHangBelowItsText(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	(&terminal{out: &out}).indented("- " + strings.Repeat("word ", 20))
+	(&terminal{out: &out}).indented("", "- "+strings.Repeat("word ", 20))
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	if len(lines) != 2 || strings.Index(lines[0], "word") != strings.Index(lines[1], "word") {
+		t.Errorf("got\n%s", out.String())
+	}
+}
+
+// A note comes before its step's result, below another step's.
+func TestANoteBearsTheNameOfItsStep(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	live := newTerminal(&out, io.Discard).begin("plan")
+	live.note("channels: bundled snapshot")
+	live.end("pinned")
+	note, result, _ := strings.Cut(out.String(), "\n")
+	if !strings.HasPrefix(note, "plan  ") || strings.Index(note, "channels") != strings.Index(result, "pinned") {
 		t.Errorf("got\n%s", out.String())
 	}
 }

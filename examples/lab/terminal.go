@@ -103,21 +103,22 @@ func (l *live) say(format string, args ...any) {
 	}
 }
 
-// note prints text that stays, above the moving line.
+// note prints text that stays, above the moving line and under the step's name:
+// the line above it is another step's.
 func (l *live) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.bar != nil {
 		_ = l.bar.Clear()
 	}
-	l.t.indented(fmt.Sprintf(format, args...))
+	l.t.indented(l.name, fmt.Sprintf(format, args...))
 }
 
-// indented prints text below the steps' names, wrapped; an item's lines hang
-// below its text.
-func (t *terminal) indented(text string) {
-	const indent = "                     "
-	hang := indent
+// indented prints text beside a step's name, or none, wrapped; an item's lines
+// hang below its text.
+func (t *terminal) indented(name, text string) {
+	indent := fmt.Sprintf("%-21s", name)
+	hang := strings.Repeat(" ", len(indent))
 	if strings.HasPrefix(text, "- ") {
 		hang += "  "
 	}
@@ -139,7 +140,7 @@ func (l *live) end(result string) {
 	first, more, _ := strings.Cut(result, "\n")
 	fmt.Fprintf(l.t.out, "%-11s %7s  %s\n", l.name, seconds(time.Since(l.began)), first)
 	for line := range strings.Lines(more) {
-		l.t.indented("- " + strings.TrimSpace(line))
+		l.t.indented("", "- "+strings.TrimSpace(line))
 	}
 }
 
