@@ -399,3 +399,26 @@ func TestARecordOfAnotherClusterIsNotWrittenOver(t *testing.T) {
 		}
 	}
 }
+
+// A report made by steps that ran alone shows the deprecated APIs too.
+func TestThePageReadsDeprecatedAPIsFromTheFile(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	facts := &reportFacts{Current: skew.MustParse("v1.35.4+k3s1")}
+	if d, err := l.pageDeprecated(facts); d != nil || err != nil {
+		t.Errorf("without a file: %+v, %v", d, err)
+	}
+	for text, apis := range map[string]int{
+		"removed_by_target=0\n": 0,
+		`apiserver_requested_deprecated_apis{group="",removed_release="",resource="endpoints",subresource="",version="v1"} 1` + "\nremoved_by_target=0\n": 1,
+	} {
+		write(t, l.path(deprecatedFile), text)
+		if d, err := l.pageDeprecated(facts); err != nil || len(d.Usage.APIs) != apis || d.Target != facts.Current.Minor() {
+			t.Errorf("%q: %+v, %v", text, d, err)
+		}
+	}
+	write(t, l.path(deprecatedFile), "nonsense\nremoved_by_target=0\n")
+	if _, err := l.pageDeprecated(facts); err == nil {
+		t.Error("a file that cannot be read is left out silently")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot"
@@ -131,7 +132,7 @@ func (l *lab) deprecated(ctx context.Context, live *live) (string, error) {
 	if err := usage.WriteLines(&text, to.Minor()); err != nil {
 		return "", err
 	}
-	l.course.usage = usage
+	l.course.usage, l.course.askedAt = usage, time.Now()
 	removed := usage.RemovedBy(to.Minor())
 	return fmt.Sprintf("%s called, %d of them removed by %s", plural(len(usage.Lines), "deprecated API"), removed, to.Minor()),
 		l.write(deprecatedFile, text.Bytes())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -18,6 +19,7 @@ import (
 type course struct {
 	steps     []report.Step
 	usage     *apiusage.Usage
+	askedAt   time.Time // for usage
 	attempted *drainprobe.Attempted
 	decided   *drainprobe.Decision
 	how       string
@@ -43,8 +45,8 @@ func (l *lab) writePage(f *reportFacts) error {
 	r.Notes = append(r.Notes, "Channels: "+f.Origin+".")
 	r.Ladder = l.ladder(f)
 	r.Steps = l.course.steps
-	if l.course.usage != nil {
-		r.Deprecated = &report.Deprecated{Target: f.Current.Minor(), Usage: l.course.usage}
+	if r.Deprecated, err = l.pageDeprecated(f); err != nil {
+		return err
 	}
 	if r.Backup, err = l.pageBackup(); err != nil {
 		return err
@@ -87,6 +89,31 @@ func (l *lab) ladder(f *reportFacts) report.Ladder {
 		}
 	}
 	return ladder
+}
+
+// pageDeprecated is what step deprecated read in this process, or what it left
+// in its file: the lines, not since when they were counted.
+func (l *lab) pageDeprecated(f *reportFacts) (*report.Deprecated, error) {
+	d := &report.Deprecated{Target: f.Current.Minor(), Usage: l.course.usage, AskedAt: l.course.askedAt}
+	if d.Usage != nil {
+		return d, nil
+	}
+	text, err := os.ReadFile(l.path(deprecatedFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines, _, several := cutLast(strings.TrimRight(string(text), "\n"), "\n")
+	if !several { // Scan takes no page of metrics without a line of one
+		d.Usage = &apiusage.Usage{}
+		return d, nil
+	}
+	if d.Usage, err = apiusage.Scan(strings.NewReader(lines+"\n"), ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.path(deprecatedFile), err)
+	}
+	return d, nil
 }
 
 func (l *lab) pageBackup() (*report.Backup, error) {

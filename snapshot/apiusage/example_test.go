@@ -35,5 +35,5 @@ process_start_time_seconds 1.7962524e+09
 	// apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="poddisruptionbudgets",subresource="",version="v1beta1"} 1
 	// removed_by_target=1
 	// poddisruptionbudgets.v1beta1.policy went in 1.25 - use policy/v1
-	// The server counts since its start at 2026-12-02T23:00:00Z, 3h0m0s ago; calls before that are forgotten.
+	// The server counts since its start at 2026-12-02T23:00:00Z, 3h0m0s before this answer; older calls are forgotten.
 }

@@ -164,8 +164,8 @@ func (u *Usage) String() string {
 	return fmt.Sprintf("%d deprecated APIs called: %s", len(names), strings.Join(names, ", "))
 }
 
-// Memory says since when the server counts.
-func (s Server) Memory(now time.Time) string {
+// Memory says since when the server counts; asked is when it gave its answer.
+func (s Server) Memory(asked time.Time) string {
 	name := "The server"
 	if s.Name != "" {
 		name = "Server " + s.Name
@@ -173,7 +173,7 @@ func (s Server) Memory(now time.Time) string {
 	if s.Started.IsZero() {
 		return name + " does not say when it started; it counts from its last start only."
 	}
-	up := now.Sub(s.Started)
+	up := asked.Sub(s.Started)
 	if up < 0 {
 		return fmt.Sprintf("%s counts since its start at %s, which by this clock has not come yet.", name, s.Started.Format(time.RFC3339))
 	}
@@ -181,7 +181,7 @@ func (s Server) Memory(now time.Time) string {
 	if up > 24*time.Hour {
 		unit = time.Minute
 	}
-	return fmt.Sprintf("%s counts since its start at %s, %s ago; calls before that are forgotten.", name, s.Started.Format(time.RFC3339), up.Round(unit))
+	return fmt.Sprintf("%s counts since its start at %s, %s before this answer; older calls are forgotten.", name, s.Started.Format(time.RFC3339), up.Round(unit))
 }
 
 // Merge puts the answers of several API servers together: an API that more than

@@ -43,7 +43,7 @@ func ExampleNew() {
 	//
 	// | object | UID | is it | ready | restarts | Pods |
 	// | --- | --- | --- | --- | --- | --- |
-	// | Cluster kube-system | `fe2be59d` | same |  | 0 |  |
+	// | Cluster kube-system | `fe2be59d` | same |  |  |  |
 	// | Node edge-01 | `2f1c9a04` | same | Ready | 0 |  |
 	//
 	// ## What differs

@@ -29,7 +29,7 @@ type page struct {
 	ChannelText string
 	Identities  []Identity
 	Left        int
-	Now         time.Time
+	Asked       time.Time
 	WhoToAsk    string
 }
 
@@ -60,13 +60,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	now := r.Generated
-	if now.IsZero() && r.Comparison != nil {
-		now = r.Comparison.After.TakenAt
-	}
 	var b bytes.Buffer
 	err = t.ExecuteTemplate(&b, "page", page{Title: r.title(), CSS: template.CSS(pageCSS), R: r, Ladder: r.Ladder.draw(), Deprecated: r.deprecated(),
-		ChannelText: r.Ladder.channelText(), Identities: rows, Left: left, Now: now, WhoToAsk: apiusage.WhoToAsk})
+		ChannelText: r.Ladder.channelText(), Identities: rows, Left: left, Asked: r.asked(), WhoToAsk: apiusage.WhoToAsk})
 	if err != nil {
 		return err
 	}

@@ -117,9 +117,22 @@ type Step struct {
 type Deprecated struct {
 	Target skew.Minor      `json:"target"`
 	Usage  *apiusage.Usage `json:"usage"`
+	// AskedAt is when the servers gave Usage; zero: when the report was made.
+	AskedAt time.Time `json:"askedAt,omitzero"`
 	// Found are objects tied to versions that the target removes, where they
 	// were looked for.
 	Found *apiusage.Found `json:"found,omitempty"`
+}
+
+// asked is when the servers that counted gave their answer.
+func (r *Report) asked() time.Time {
+	if d := r.deprecated(); d != nil && !d.AskedAt.IsZero() {
+		return d.AskedAt
+	}
+	if r.Generated.IsZero() && r.Comparison != nil {
+		return r.Comparison.After.TakenAt
+	}
+	return r.Generated
 }
 
 // deprecated is the part on deprecated APIs, where there is one.

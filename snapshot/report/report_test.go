@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/k3sladder/k3sladder/internal/golden"
 	"github.com/k3sladder/k3sladder/snapshot/report"
@@ -78,6 +79,29 @@ func TestAnEmptyReportIsStillAPage(t *testing.T) {
 		var b bytes.Buffer
 		if err := write(&report.Report{Deprecated: &report.Deprecated{}}, &b); err != nil || b.Len() == 0 {
 			t.Errorf("%d bytes, %v", b.Len(), err)
+		}
+	}
+}
+
+// A page outlives the server that counted: it says for how long that one had
+// counted when it was asked, not when the page was made.
+func TestTheMetricsMemoryIsAsOldAsTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(r *report.Report)
+		want   string
+	}{
+		"asked before the upgrade":         {func(*report.Report) {}, " 10s before this answer"},
+		"asked when the report was made":   {func(r *report.Report) { r.Deprecated.AskedAt = time.Time{} }, " 15m10s before this answer"},
+		"nobody said when either happened": {func(r *report.Report) { r.Deprecated.AskedAt, r.Generated = time.Time{}, time.Time{} }, " 14m10s before this answer"},
+	} {
+		r := full(t)
+		c.change(r)
+		for _, write := range []func(*report.Report, io.Writer) error{(*report.Report).WriteText, (*report.Report).WriteMarkdown, (*report.Report).WriteHTML} {
+			var out bytes.Buffer
+			if err := write(r, &out); err != nil || !strings.Contains(out.String(), c.want) {
+				t.Errorf("%s (%v): no %q", name, err, c.want)
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ process_start_time_seconds 1796039990
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Deprecated = &report.Deprecated{Target: skew.Minor{Major: 1, Minor: 35}, Usage: usage, Found: &apiusage.Found{
+	r.Deprecated = &report.Deprecated{Target: skew.Minor{Major: 1, Minor: 35}, Usage: usage, AskedAt: noon, Found: &apiusage.Found{
 		Objects: []apiusage.Object{{GroupVersion: "flowcontrol.apiserver.k8s.io/v1beta3", Removed: skew.Minor{Major: 1, Minor: 32}, Replacement: "flowcontrol.apiserver.k8s.io/v1",
 			Resource: "flowschemas", Name: "tenants", How: apiusage.WrittenThrough, Manager: "argocd-controller"}},
 		NotRead: []string{}}}

@@ -71,7 +71,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if d := r.deprecated(); d != nil {
 		b.WriteString("\ndeprecated APIs\n")
-		if err := d.Usage.WriteText(&b, d.Target, r.Generated); err != nil {
+		if err := d.Usage.WriteText(&b, d.Target, r.asked()); err != nil {
 			return err
 		}
 		if d.Found != nil {
@@ -150,7 +150,11 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			if i.Namespace != "" {
 				name = i.Namespace + "/" + name
 			}
-			row(i.Kind+" "+name, uid, i.Word(), i.Ready, fmt.Sprint(i.Restarts), i.Pods)
+			restarts := fmt.Sprint(i.Restarts)
+			if i.Kind == "Cluster" {
+				restarts = ""
+			}
+			row(i.Kind+" "+name, uid, i.Word(), i.Ready, restarts, i.Pods)
 		}
 		if left > 0 {
 			fmt.Fprintf(&b, "\n%d more objects are the same and were not restarted.\n", left)
@@ -214,7 +218,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "\n%s\n", cell(apiusage.WhoToAsk))
 		}
 		for _, s := range d.Usage.Servers {
-			fmt.Fprintf(&b, "\n%s\n", cell(s.Memory(r.Generated)))
+			fmt.Fprintf(&b, "\n%s\n", cell(s.Memory(r.asked())))
 		}
 		if f := d.Found; f.Any() {
 			b.WriteString("\n")
