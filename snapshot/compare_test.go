@@ -153,7 +153,7 @@ func TestCompare(t *testing.T) {
 		"a node gone, one come": {change: func(a, b *Snapshot) { b.Nodes[0].Name, b.Nodes[0].UID = "n2", "uid-n2" }, verdict: SameClusterWithLosses,
 			want: []string{"missing: Node n1", "added: Node n2"}},
 		"a node not ready and left cordoned": {change: func(a, b *Snapshot) { b.Nodes[0].Ready, b.Nodes[0].Schedulable = false, false }, verdict: SameClusterWithLosses,
-			want: []string{"unwell: Node n1, ready", "unwell: Node n1, schedulable"}, expected: []string{"moved: "}},
+			want: []string{"unwell: Node n1, ready", "unwell: Node n1, schedulable yes -> no: cordoned"}, expected: []string{"moved: "}},
 		"traefik came back": {change: func(a, b *Snapshot) {
 			b.Addons = append(b.Addons, Addon{Object: Object{Group: "k3s.cattle.io", Kind: "Addon", Namespace: "kube-system", Name: "traefik", UID: "t0"}})
 			b.HelmCharts = append(b.HelmCharts, HelmChart{Object: Object{Group: "helm.cattle.io", Kind: "HelmChart", Namespace: "kube-system", Name: "traefik", UID: "t1", KeptBy: "Addon/traefik"}})

@@ -135,7 +135,7 @@ func (w *world) compare(a, b item) {
 		w.compareCRDs(x, y, a, b)
 		changed("served versions", x.served(), y.served())
 		if x.Established && !y.Established {
-			note(Unwell, "established", "established", "not established", true)
+			note(Unwell, "established", "yes", "no", true)
 		}
 	case *HelmChart:
 		y := b.body.(*HelmChart)
@@ -168,10 +168,10 @@ func (w *world) compareNodes(x, y *Node, a, b item) {
 		}
 	}
 	if x.Ready && !y.Ready {
-		note(Unwell, "ready", "Ready", "not Ready", true)
+		note(Unwell, "ready", "yes", "no", true)
 	}
 	if x.Schedulable && !y.Schedulable {
-		note(Unwell, "schedulable", "schedulable", "cordoned", true)
+		note(Unwell, "schedulable", "yes", "no: cordoned", true)
 	}
 	note(Moved, "kubelet", x.Kubelet, y.Kubelet, false)
 	if y.KubeProxy != "" { // nodes stopped saying in 1.33
