@@ -5,6 +5,9 @@ GO ?= go
 # Where the demo's files go, and how long its drain may try.
 DIR ?= lab-out
 DRAIN_TIMEOUT ?= 40s
+# A first demo compiles what the lab and the practice cluster share only once,
+# since both are built with these flags (gcflags in internal/practice/build.go).
+QUICK_BUILD := CGO_ENABLED=0 $(GO) build '-gcflags=all=-dwarf=false -l'
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v cc gcc clang 2>/dev/null),-race,)
 FUZZTIME ?= 2s
@@ -21,7 +24,7 @@ build: ## Build the example binaries into bin/
 	$(GO) build -o bin/ ./examples/... ./internal/practice/cmd/practice
 
 demo: ## Watch the whole lab on a practice cluster; its files go to DIR (lab-out)
-	@$(GO) build -o bin/lab ./examples/lab
+	@$(QUICK_BUILD) -o bin/lab ./examples/lab
 	@bin/lab run --practice --force --dir $(DIR) --drain-timeout $(DRAIN_TIMEOUT)
 	@echo; bin/lab check --dir $(DIR)
 
@@ -48,15 +51,15 @@ bench: ## Benchmarks of docs/benchmarks.md
 	@scripts/bench
 
 practice-up: ## Start a practice cluster that stays, and print how to reach it
-	@$(GO) build -o bin/practice ./internal/practice/cmd/practice
+	@$(QUICK_BUILD) -o bin/practice ./internal/practice/cmd/practice
 	@bin/practice up
 
 practice-upgrade: ## Take the running practice cluster from 1.34 to 1.35
-	@$(GO) build -o bin/practice ./internal/practice/cmd/practice
+	@$(QUICK_BUILD) -o bin/practice ./internal/practice/cmd/practice
 	@bin/practice upgrade
 
 practice-down: ## End the running practice cluster and remove its folder
-	@$(GO) build -o bin/practice ./internal/practice/cmd/practice
+	@$(QUICK_BUILD) -o bin/practice ./internal/practice/cmd/practice
 	@bin/practice down
 
 .PHONY: help build demo test test-all lint bench practice-up practice-upgrade practice-down
