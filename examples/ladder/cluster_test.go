@@ -137,73 +137,51 @@ func TestSightReadsVersionsAndFacts(t *testing.T) {
 
 func TestFleetAlongTheLadder(t *testing.T) {
 	t.Parallel()
-	s, err := sight(skew.MustParse("v1.35.8+k3s1"), []corev1.Node{
-		node("box", "v1.35.8+k3s1", `["server"]`, labelControlPlane),
-		node("edge-7", "v1.32.13+k3s1", ""),
-	}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	climb, err := channels.Ladder(s.from, skew.MustParse("v1.36.4+k3s1"), channels.Bundled(), s.facts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := s.along(climb).writeText(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"Now nothing breaks the version skew policy.",
-		"raising the servers to 1.36 strands node edge-7 at 1.32",
-		"1. node edge-7: v1.32.13+k3s1 -> v1.35.8+k3s1, servers at 1.36 would strand it",
-		"2. server box: v1.35.8+k3s1 -> v1.36.4+k3s1",
-		"3. node edge-7: v1.35.8+k3s1 -> v1.36.4+k3s1, agents after the servers",
+	for name, c := range map[string]struct {
+		from, target string
+		nodes        []corev1.Node
+		want         []string
+	}{
+		"an agent that the policy would strand": {"v1.35.8+k3s1", "v1.36.4+k3s1", []corev1.Node{
+			node("box", "v1.35.8+k3s1", `["server"]`, labelControlPlane),
+			node("edge-7", "v1.32.13+k3s1", ""),
+		}, []string{
+			"Now nothing breaks the version skew policy.",
+			"raising the servers to 1.36 strands node edge-7 at 1.32",
+			"1. node edge-7: v1.32.13+k3s1 -> v1.35.8+k3s1, servers at 1.36 would strand it",
+			"2. server box: v1.35.8+k3s1 -> v1.36.4+k3s1",
+			"3. node edge-7: v1.35.8+k3s1 -> v1.36.4+k3s1, agents after the servers",
+		}},
+		// The version skew policy allows an agent three minors back, k3s does not.
+		"agents that would hang": {"v1.31.14+k3s1", "v1.32.13+k3s1", []corev1.Node{
+			node("box", "v1.31.14+k3s1", `["server"]`, labelControlPlane),
+			node("edge-7", "v1.30.5+k3s1", ""),
+			node("edge-8", "v1.30.9+k3s1", ""),
+		}, []string{
+			"raising the servers to 1.32 hangs new Pods on node edge-7",
+			"1. node edge-7: v1.30.5+k3s1 -> v1.31.14+k3s1, its Pods would hang under servers at 1.32",
+			"2. server box: v1.31.14+k3s1 -> v1.32.13+k3s1",
+		}},
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
-		}
-	}
-}
-
-// The version skew policy allows an agent three minors back, k3s does not.
-func TestAgentsThatWouldHangGoFirst(t *testing.T) {
-	t.Parallel()
-	s, err := sight(skew.MustParse("v1.31.14+k3s1"), []corev1.Node{
-		node("box", "v1.31.14+k3s1", `["server"]`, labelControlPlane),
-		node("edge-7", "v1.30.5+k3s1", ""),
-		node("edge-8", "v1.30.9+k3s1", ""),
-	}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	climb, err := channels.Ladder(s.from, skew.MustParse("v1.32.13+k3s1"), channels.Bundled(), s.facts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := s.along(climb).writeText(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"raising the servers to 1.32 hangs new Pods on node edge-7",
-		"1. node edge-7: v1.30.5+k3s1 -> v1.31.14+k3s1, its Pods would hang under servers at 1.32",
-		"2. server box: v1.31.14+k3s1 -> v1.32.13+k3s1",
-	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
-		}
-	}
-	if strings.Contains(b.String(), "hangs new Pods on node edge-8") {
-		t.Errorf("edge-8 has the patch:\n%s", b.String())
-	}
-	// It has happened already.
-	s, err = sight(skew.MustParse("v1.32.13+k3s1"), []corev1.Node{
-		node("box", "v1.32.13+k3s1", `["server"]`, labelControlPlane), node("edge-7", "v1.31.4+k3s1", ""),
-	}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := s.along(nil); len(r.Now) != 0 || len(r.Hang) != 1 || r.Hang[0] != "edge-7" {
-		t.Errorf("%+v", r)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := sight(skew.MustParse(c.from), c.nodes, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			climb, err := channels.Ladder(s.from, skew.MustParse(c.target), channels.Bundled(), s.facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := s.along(climb).writeText(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("no %q in\n%s", want, b.String())
+				}
+			}
+		})
 	}
 }
