@@ -65,7 +65,7 @@ func (l *lab) writePage(f *reportFacts) error {
 		return err
 	}
 	r.Plan = &report.Plan{Version: f.NextPlan.String(), Name: planName, YAML: string(plan), Reasons: []string{
-		fmt.Sprintf("the stable channel points at %s, %s from where this cluster began, and knows nothing of it", f.Stable, plural(f.StableJump, "minor"))}}
+		fmt.Sprintf("the stable channel points at %s, %s from where this cluster began, of which it knows nothing", f.Stable, plural(f.StableJump, "minor"))}}
 	var page bytes.Buffer
 	if err := r.WriteHTML(&page); err != nil {
 		return err

@@ -158,6 +158,14 @@ func (f *reportFacts) LossText() string {
 	return strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(f.Loss.Error())
 }
 
+// reports are the files to read: the page, where there is one, needs no other.
+func (l *lab) reports() string {
+	if _, err := os.Stat(l.path(pageFile)); err == nil {
+		return l.path(pageFile) + ", " + reportFile
+	}
+	return l.path(reportFile)
+}
+
 // summary prints the table that ends a run, and says whether all is as it was,
 // as far as is known.
 func (l *lab) summary(f *reportFacts) bool {
@@ -175,6 +183,6 @@ func (l *lab) summary(f *reportFacts) bool {
   restarts       %d
   next rung      %s
   report         %s
-`, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], nothingLost, f.After.WebRestarts, f.NextPlan, l.path(reportFile))
+`, f.Initial, f.Current, same[f.SameNode], same[f.SameWorkload], nothingLost, f.After.WebRestarts, f.NextPlan, l.reports())
 	return f.SameNode && f.SameWorkload && f.Loss == nil
 }
