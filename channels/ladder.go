@@ -211,6 +211,7 @@ func (t *table) ladder(from, target skew.Version, catalog *Catalog, facts Facts)
 		at = i
 	}
 	g.explainRungs(climb.Rungs, rungs)
+	g.explainBack(climb.Rungs, rungs, facts)
 	catalog.doubt(climb.Rungs)
 	climb.Notes = climbNotes(from, facts)
 	climb.IfKnown = g.alternatives(end, facts, rungs)

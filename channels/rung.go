@@ -17,7 +17,7 @@ func (g *graph) rung(i, j, end int, facts Facts) Rung {
 		InstallScript:   InstallScriptURL(b.version),
 		Kubelet:         skew.Allowed(skew.Kubelet, b.version),
 		Kubectl:         skew.Allowed(skew.Kubectl, b.version),
-		Moves:           moves(a, b),
+		Moves:           moves(a, b, facts),
 		PointOfNoReturn: noReturn(a, b, facts),
 	}
 	if b.never != nil {
@@ -100,14 +100,17 @@ func (f Facts) withDistribution(v skew.Version) Facts {
 	return f
 }
 
-// moves lists the components that differ, by name; nil unless both releases are
-// in the table.
-func moves(a, b *place) []Move {
+// moves lists the components that differ, by name, without an etcd that the
+// cluster does not run; nil unless both releases are in the table.
+func moves(a, b *place, facts Facts) []Move {
 	if !a.exact() || !b.exact() {
 		return nil
 	}
 	var ms []Move
 	for name, to := range b.release.Components {
+		if name == "etcd" && !etcdMatters(facts) {
+			continue
+		}
 		if from := a.release.Components[name]; from != to {
 			ms = append(ms, Move{Component: name, From: from, To: to})
 		}
@@ -153,6 +156,21 @@ func (g *graph) explainRungs(rungs []Rung, at []int) {
 		}
 		rungs[k].Why = why
 		from = at[k]
+	}
+}
+
+// explainBack says what would keep packaged components from going back, where
+// the executor lets a release follow one that was made after it.
+func (g *graph) explainBack(rungs []Rung, at []int, facts Facts) {
+	facts.Executor = SUC // bound by build-month
+	path := g.under(facts).path(at[len(at)-1])
+	if len(path) != len(at) {
+		return
+	}
+	for k := range rungs[:len(rungs)-1] {
+		if path[k] != at[k] && slices.ContainsFunc(rungs[k+1].Moves, Move.back) {
+			rungs[k].Why += fmt.Sprintf("; with %s instead no packaged component goes back on %s", g.places[path[k]].version, rungs[k+1].Version)
+		}
 	}
 }
 

@@ -24,8 +24,14 @@ func (c *Climb) String() string {
 
 // WriteText writes the ladder as a person would put it into a ticket, at most
 // 100 columns wide.
-func (c *Climb) WriteText(w io.Writer) error {
-	t := &textWriter{w: bufio.NewWriter(w)}
+func (c *Climb) WriteText(w io.Writer) error { return c.write(w, false) }
+
+// WriteShort writes what WriteText does, and of notes that may apply only when
+// they would.
+func (c *Climb) WriteShort(w io.Writer) error { return c.write(w, true) }
+
+func (c *Climb) write(w io.Writer, short bool) error {
+	t := &textWriter{w: bufio.NewWriter(w), short: short}
 	switch len(c.Rungs) {
 	case 0:
 		t.line("Nothing to do: %s runs already.", c.Target)
@@ -50,7 +56,7 @@ func (c *Climb) WriteText(w io.Writer) error {
 	if len(c.Notes) > 0 && len(c.Rungs) > 0 {
 		t.line("")
 		t.line("On every rung")
-		t.notes(c.Notes)
+		t.common(c.Notes)
 	}
 	return t.w.Flush()
 }
@@ -79,7 +85,10 @@ func (f Facts) unknown() []string {
 	return names
 }
 
-type textWriter struct{ w *bufio.Writer }
+type textWriter struct {
+	w     *bufio.Writer
+	short bool
+}
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
 
@@ -180,10 +189,35 @@ func (t *textWriter) notes(ns []Applying) {
 	}
 }
 
+// common writes the notes about every rung; short names those that may apply.
+func (t *textWriter) common(ns []Applying) {
+	if !t.short {
+		t.notes(ns)
+		return
+	}
+	var certain []Applying
+	var may []string
+	for _, n := range ns {
+		if n.Certain {
+			certain = append(certain, n)
+		} else {
+			may = append(may, n.ID)
+		}
+	}
+	t.notes(certain)
+	if len(may) > 0 {
+		t.wrap("   ? ", "     ", strings.Join(may, ", "))
+	}
+}
+
 func (t *textWriter) note(n Applying) {
 	head := "   ! "
 	if !n.Certain {
 		head = "   ? "
+	}
+	if t.short && !n.Certain {
+		t.wrap(head, "     ", n.ID+": "+n.Trigger)
+		return
 	}
 	text := n.ID + ": " + n.Trigger + ". " + upper(n.Do) + "."
 	if n.SafeStart != "" {

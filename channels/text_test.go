@@ -41,6 +41,12 @@ func TestTextOfALadder(t *testing.T) {
 		channels.Facts{Datastore: channels.EmbeddedEtcd, Agents: channels.Yes, Executor: channels.Script}))
 	golden.Check(t, "components-go-back.golden", textOf(t, "v1.34.11+k3s1", "v1.36.4+k3s1",
 		channels.Facts{Datastore: channels.SQLite, Agents: channels.No, Executor: channels.Script}))
+	climb, err := channels.Ladder(skew.MustParse("v1.34.11+k3s1"), skew.MustParse("v1.36.4+k3s1"), nil, channels.Facts{})
+	var short bytes.Buffer
+	if err != nil || climb.WriteShort(&short) != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "short.golden", short.Bytes())
 	golden.Check(t, "nothing-to-do.golden", textOf(t, "v1.36.4+k3s1", "v1.36.4+k3s1", channels.Facts{}))
 	golden.Check(t, "newer-than-the-module.golden", textOf(t, "v1.37.1+k3s1", "v1.38.0+k3s1",
 		channels.Facts{Datastore: channels.SQLite, Agents: channels.No, Executor: channels.Script}))

@@ -26,6 +26,7 @@ type options struct {
 	agents            string
 	executor          string
 	traits            []string
+	notes             bool
 }
 
 func newCommand() *cobra.Command {
@@ -52,6 +53,7 @@ Exit status: 0 there is a ladder, 1 there is none, 2 it could not be decided.`,
   ladder --from v1.31.4+k3s1 --to v1.33.13+k3s2 --datastore etcd
   ladder                                            # from the version of the cluster
   ladder --from v1.34.11+k3s1 --channels bundled    # without a network
+  ladder --datastore sqlite --agents no --notes     # what can break, in full
   ladder check v1.34.11+k3s1 v1.36.4+k3s1           # is this one step allowed?`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -70,6 +72,7 @@ Exit status: 0 there is a ladder, 1 there is none, 2 it could not be decided.`,
 	f.StringVar(&o.source, "channels", "",
 		`URL of a channel list, a file that holds one, or "bundled" (default: the distribution's channel server)`)
 	f.StringVar(&o.cache, "cache", "", "folder for the channel server's answers, used when it cannot be reached (default: no cache)")
+	f.BoolVar(&o.notes, "notes", false, "write the notes in full: what to do about each, and where it is said")
 	cmd.MarkFlagsMutuallyExclusive("to", "channel")
 	p := cmd.PersistentFlags()
 	p.StringVar(&o.datastore, "datastore", "unknown", "what the servers store in: sqlite, etcd, external, unknown")
@@ -152,10 +155,23 @@ func (o *options) run(cmd *cobra.Command) error {
 		r.Fleet = seen.along(climb)
 	}
 	return o.out.Print(cmd.OutOrStdout(), r, func(w io.Writer) error {
-		if err := climb.WriteText(w); err != nil || r.Fleet == nil {
+		write := climb.WriteShort
+		if o.notes {
+			write = climb.WriteText
+		}
+		if err := write(w); err != nil {
 			return err
 		}
-		return r.Fleet.writeText(w)
+		if r.Fleet != nil {
+			if err := r.Fleet.writeText(w); err != nil {
+				return err
+			}
+		}
+		if o.notes || len(climb.Rungs) == 0 {
+			return nil
+		}
+		_, err := fmt.Fprintln(w, "\nWhat to do about each ?, and where it is said: ladder --notes")
+		return err
 	})
 }
 
