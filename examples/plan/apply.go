@@ -23,7 +23,7 @@ func newApplyCommand(kube *connect.Flags) *cobra.Command {
 		Long: `apply brings Plans into the cluster by server-side apply: the CRD first where the
 cluster has none, then the controller if asked for, the namespace and the Plans.
 
-Plans in which lint finds an error, with the cluster's own facts, are refused.
+Plans in which lint --cluster finds an error are refused.
 
 Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 		Example: `  plan apply next.yaml --dry-run
@@ -49,9 +49,12 @@ Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 				return err
 			}
 			if !ignoreLint {
-				if opts.Facts, err = suc.ReadFacts(ctx, c); err != nil {
+				facts, err := suc.ReadFacts(ctx, c)
+				if err != nil {
 					return err
 				}
+				opts.Facts = ask(ctx, ps, facts)
+				sayUnasked(cmd.ErrOrStderr(), ps, opts.Facts)
 			}
 			if waiting := waiting(opts); len(waiting) > 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "note: the controller will carry out what waits in the cluster too: %s\n", strings.Join(waiting, ", "))

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
 )
@@ -80,6 +83,45 @@ func (f *factsFlags) facts(ctx context.Context, kube *connect.Flags) (*suc.Facts
 		return suc.ReadFacts(ctx, c)
 	}
 	return nil, nil
+}
+
+// ask adds to facts about a cluster where the channels point that Plans follow,
+// as its controller would read them. One that does not answer stays unknown.
+func ask(ctx context.Context, plans []*suc.Plan, facts *suc.Facts) *suc.Facts {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	asked := *facts
+	asked.Channels = maps.Clone(facts.Channels)
+	for _, channel := range unasked(plans, facts) {
+		r, err := channels.ReadAsSUC(ctx, channel, channels.Options{UserAgent: "k3sladder-plan"})
+		if err != nil {
+			continue
+		}
+		if asked.Channels == nil {
+			asked.Channels = map[string]string{}
+		}
+		asked.Channels[channel] = r.Version
+	}
+	return &asked
+}
+
+// unasked are the channels that Plans follow and that no fact resolves.
+func unasked(plans []*suc.Plan, facts *suc.Facts) []string {
+	var out []string
+	for _, p := range plans {
+		known := facts != nil && facts.Channels[p.Spec.Channel] != ""
+		if p.Spec.Channel != "" && p.Spec.Version == "" && !known && !slices.Contains(out, p.Spec.Channel) {
+			out = append(out, p.Spec.Channel)
+		}
+	}
+	return out
+}
+
+// sayUnasked names them: silence must not be taken for a verdict.
+func sayUnasked(w io.Writer, plans []*suc.Plan, facts *suc.Facts) {
+	for _, address := range unasked(plans, facts) {
+		fmt.Fprintf(w, "not judged: where %s points; pin a version, or say it in lint --facts\n", address)
+	}
 }
 
 // maxFile bounds a file of Plans; the largest known has a few kilobytes.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
 	"github.com/k3sladder/k3sladder/examples/internal/connect"
 	"github.com/k3sladder/k3sladder/suc"
@@ -97,12 +96,6 @@ func live(ctx context.Context, kube *connect.Flags, p *suc.Plan, opts suc.Explai
 		return opts, err
 	}
 	opts.Drain = forecaster{c.Kube}
-	if channel := p.Spec.Channel; channel != "" && p.Spec.Version == "" {
-		if r, err := channels.ReadAsSUC(ctx, channel, channels.Options{UserAgent: "k3sladder-plan"}); err == nil {
-			facts := *opts.Facts
-			facts.Channels = map[string]string{channel: r.Version}
-			opts.Facts = &facts
-		}
-	}
+	opts.Facts = ask(ctx, []*suc.Plan{p}, opts.Facts)
 	return opts, nil
 }

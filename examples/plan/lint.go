@@ -25,7 +25,8 @@ misreads: selectors that match nothing or everything, versions that skip a minor
 agents that wait for a Plan of another name, durations that stop the controller.
 
 The files are judged together and offline; facts about the cluster, from a file or
-from the cluster itself, sharpen the verdict. "-" is standard input.
+with --cluster from the cluster itself, and from the channels that the Plans follow,
+sharpen the verdict. "-" is standard input.
 
 Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 2 unreadable input.`,
@@ -53,6 +54,9 @@ Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 			if err != nil {
 				return err
 			}
+			if from.cluster {
+				facts = ask(cmd.Context(), decoded(fs), facts)
+			}
 			found := suc.Lint(fs, suc.LintOptions{Facts: facts})
 			if found == nil {
 				found = suc.Findings{} // a list, also when it is empty
@@ -66,10 +70,7 @@ Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 			if err != nil {
 				return err
 			}
-			// Silence must not be taken for a verdict.
-			for _, address := range unasked(fs, facts) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "not judged: where %s points; pin a version, or say it in --facts\n", address)
-			}
+			sayUnasked(cmd.ErrOrStderr(), decoded(fs), facts)
 			switch {
 			case len(found) > 0 || out.String() != "text":
 			case facts == nil:
@@ -90,7 +91,7 @@ Exit status: 0 nothing or only notes, 1 an error (with --strict also a warning),
 	}
 	f := cmd.Flags()
 	f.StringVar(&from.file, "facts", "", "file with facts about the cluster, JSON or YAML")
-	f.BoolVar(&from.cluster, "cluster", false, "ask the cluster for the facts")
+	f.BoolVar(&from.cluster, "cluster", false, "ask the cluster for the facts, and the channels that the Plans follow")
 	f.BoolVar(&strict, "strict", false, "exit with 1 on warnings too")
 	f.BoolVar(&rules, "rules", false, "list the rules and judge nothing")
 	cmd.MarkFlagsMutuallyExclusive("facts", "cluster")
@@ -107,20 +108,12 @@ func writeRules(w io.Writer) error {
 	return nil
 }
 
-// unasked are the channels that Plans follow and that no fact resolves.
-func unasked(fs []suc.File, facts *suc.Facts) []string {
-	var out []string
+// decoded are the Plans of files; those that cannot be read are findings.
+func decoded(fs []suc.File) (plans []*suc.Plan) {
 	for _, f := range fs {
-		plans, err := suc.Decode(f.Data)
-		if err != nil {
-			continue // a finding
-		}
-		for _, p := range plans {
-			known := facts != nil && facts.Channels[p.Spec.Channel] != ""
-			if p.Spec.Channel != "" && p.Spec.Version == "" && !known && !slices.Contains(out, p.Spec.Channel) {
-				out = append(out, p.Spec.Channel)
-			}
+		if p, err := suc.Decode(f.Data); err == nil {
+			plans = append(plans, p...)
 		}
 	}
-	return out
+	return plans
 }
