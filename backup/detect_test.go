@@ -74,6 +74,49 @@ func TestDetect(t *testing.T) {
 			want:  backup.KindExternal, instead: "nats",
 		},
 		{
+			name: "an external one in a file that a drop-in names",
+			files: files{
+				"etc/systemd/system/k3s.service.d/10.conf": "[Service]\nEnvironmentFile=-/srv/secret/*.env\n",
+				"srv/secret/db.env":                        "K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\n",
+			},
+			want: backup.KindExternal, instead: "mysqldump", evidence: "db.env",
+		},
+		{
+			name:  "an external one in a drop-in of the distribution",
+			files: files{"usr/lib/systemd/system/k3s.service.d/10.conf": "[Service]\nEnvironment = K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\n"},
+			want:  backup.KindExternal, instead: "mysqldump", evidence: "10.conf",
+		},
+		{
+			name: "an external one that later drop-ins take back",
+			files: files{
+				"usr/lib/systemd/system/k3s.service.d/10.conf": "[Service]\nEnvironment=K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\nEnvironmentFile=/srv/db.env\n",
+				"etc/systemd/system/k3s.service.d/20.conf":     "[Service]\nEnvironment=\nEnvironmentFile=\n",
+				"srv/db.env": "K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\n",
+			},
+			want: backup.KindSQLite,
+		},
+		{
+			name:  "an external one in a drop-in that is masked",
+			files: files{"usr/lib/systemd/system/k3s.service.d/10.conf": "[Service]\nEnvironment=K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\n"},
+			prepare: func(t *testing.T, s *server) {
+				s.write("etc/systemd/system/k3s.service.d/10.conf", "")
+				path := filepath.Join(s.host, "etc/systemd/system/k3s.service.d/10.conf")
+				must(t, os.Remove(path))
+				must(t, os.Symlink(os.DevNull, path))
+			},
+			want: backup.KindSQLite,
+		},
+		{
+			name: "an external one in a drop-in and in a unit that /etc replaces",
+			files: files{
+				"usr/lib/systemd/system/k3s.service":           "[Service]\nExecStart=/usr/local/bin/k3s server --datastore-endpoint mysql://geheim@h/d\n",
+				"usr/lib/systemd/system/k3s.service.d/10.conf": "[Service]\nEnvironment=K3S_DATASTORE_ENDPOINT=mysql://geheim@h/d\n",
+				"etc/systemd/system/k3s.service":               "[Service]\nExecStart=/usr/local/bin/k3s server\n",
+				"etc/systemd/system/k3s.service.d/10.conf":     "[Service]\n",
+			},
+			want: backup.KindSQLite,
+		},
+		{
 			name: "an external one in the unit that a drop-in's command replaces",
 			files: files{
 				"etc/systemd/system/k3s.service":           "[Service]\nExecStart=/usr/local/bin/k3s server --datastore-endpoint mysql://geheim@h/d\n",

@@ -123,14 +123,14 @@ func FuzzHost(f *testing.F) {
 	f.Add("ExecStart=/usr/local/bin/k3s \\\n  server \\\n '--datastore-endpoint' 'mysql://x' --cluster-init -d /srv\n")
 	f.Add("ExecStart=/usr/local/bin/k3s server --cluster-init\nExecStart=\nExecStart=/usr/local/bin/k3s server\n")
 	f.Add("command_args=\"server '--token=x' >>/log 2>&1\"\n")
-	f.Add("Environment=A=b \"C=d e\"\n")
+	f.Add("Environment=A=b \"C=d e\"\nEnvironment=\nEnvironmentFile=-/etc/default/%N\nEnvironmentFile=\n")
 	f.Add("datastore-endpoint: mysql://x\ncluster-init: true\nnode-label+:\n- a=b\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		b := []byte(s)
 		parseEnv(b)
-		parseEnvironmentLines(b)
-		flags, _ := parseArgs(b)
-		for k := range flags {
+		found := service{env: settings{}, args: settings{}}
+		found.unit(b, "k3s.service")
+		for k := range found.args {
 			if strings.HasPrefix(k, "-") || k == "" {
 				t.Errorf("%q is no flag's name", k)
 			}

@@ -31,11 +31,7 @@ const (
 )
 
 var (
-	serviceFiles = []string{
-		"/etc/systemd/system/k3s.service",
-		"/usr/local/lib/systemd/system/k3s.service",
-		"/etc/init.d/k3s",
-	}
+	initScript = "/etc/init.d/k3s"
 	// The agent's unit is read to recognise an agent.
 	agentFiles = []string{"/etc/systemd/system/k3s-agent.service"}
 	envFiles   = []string{
@@ -56,55 +52,25 @@ func hostRoot(dataDir string) string {
 }
 
 // readHost reads the configuration in k3s's order of precedence, last wins:
-// config.yaml, the files of config.yaml.d by name, the environment, the
-// arguments of the service.
+// config.yaml, the files of config.yaml.d by name, the environment (what the
+// unit sets, then its files), the arguments of the service.
 //
 // config names k3s's configuration file instead of the usual place; then the
 // files are taken to be about dataDir whatever else is on the machine. A
 // config.yaml in dataDir itself counts too, with the lowest precedence.
 func readHost(root, config, dataDir string) (*host, error) {
 	h := &host{root: root, flags: map[string]string{}, from: map[string]string{}}
-	env, args := map[string]string{}, map[string]string{}
-	envFrom, argsFrom := map[string]string{}, map[string]string{}
-	for _, name := range envFiles {
-		b, err := h.read(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range parseEnv(b) {
-			env[k], envFrom[k] = v, filepath.Join(root, name)
-		}
+	service, err := h.readService()
+	if err != nil {
+		return nil, err
 	}
-	var units []string
-	for _, name := range serviceFiles {
-		units = append(units, filepath.Join(root, name))
-	}
-	units = append(units, glob(filepath.Join(root, "/etc/systemd/system/k3s.service.d/*.conf"))...)
-	for _, unit := range units {
-		b, err := h.read(unit)
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range parseEnvironmentLines(b) {
-			env[k], envFrom[k] = v, unit
-		}
-		flags, reset := parseArgs(b)
-		if reset {
-			clear(args)
-			clear(argsFrom)
-		}
-		for k, v := range flags {
-			args[k], argsFrom[k] = v, unit
-		}
-	}
-
 	main := configFile
 	if config != "" {
 		h.own = true
 	}
-	for _, from := range []struct{ values, where map[string]string }{{env, envFrom}, {args, argsFrom}} {
+	for _, from := range []settings{service.env, service.args} {
 		for _, key := range []string{"K3S_CONFIG_FILE", "config"} {
-			if v := from.values[key]; v != "" {
+			if v := from[key].value; v != "" {
 				main = v
 			}
 		}
@@ -124,17 +90,17 @@ func readHost(root, config, dataDir string) (*host, error) {
 			}
 		}
 	}
-	for k, v := range env {
-		if flag, ok := strings.CutPrefix(k, "K3S_"); ok && v != "" {
+	for k, v := range service.env {
+		if flag, ok := strings.CutPrefix(k, "K3S_"); ok && v.value != "" {
 			flag = strings.ToLower(strings.ReplaceAll(flag, "_", "-"))
 			if flag == "url" {
 				flag = "server"
 			}
-			h.set(flag, v, envFrom[k])
+			h.set(flag, v.value, v.from)
 		}
 	}
-	for k, v := range args {
-		h.set(k, v, argsFrom[k])
+	for k, v := range service.args {
+		h.set(k, v.value, v.from)
 	}
 	for _, name := range []string{nodePassword, "/etc/rancher/k3s/registries.yaml"} {
 		h.note(filepath.Join(root, name))
