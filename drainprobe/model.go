@@ -1,6 +1,7 @@
 package drainprobe
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -26,9 +27,10 @@ type model struct {
 	owners  []*owner
 	budgets []*budget
 	quotas  []quota
-	pending []int // Pods without a node at the start
-	targets []int // Pods that the drain has to move
-	anti    []int // Pods that keep others away from their node
+	pending []int          // Pods without a node at the start
+	targets []int          // Pods that the drain has to move
+	anti    []int          // Pods that keep others away from their node
+	wishers map[string]int // by revision, a Pod with wishes about others
 
 	namespaces map[string]*corev1.Namespace
 	classes    map[string]*class
@@ -37,6 +39,7 @@ type model struct {
 	byUID      map[types.UID]int // index of each Pod
 	byName     map[string]int    // index of each node
 	newborns   map[int]*newborn
+	values     map[string]labelValues
 }
 
 type modelNode struct {
@@ -76,7 +79,7 @@ func newModel(w *World, node string, opts Options) *model {
 func newModelOf(w *World, node string, opts Options, only map[string]bool) *model {
 	m := &model{world: w, opts: opts, only: only, names: newResourceNames(), drained: -1,
 		byNS: map[string][]int{}, namespaces: map[string]*corev1.Namespace{}, classes: map[string]*class{},
-		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods)), newborns: map[int]*newborn{}}
+		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods)), newborns: map[int]*newborn{}, wishers: map[string]int{}, values: map[string]labelValues{}}
 	for _, ns := range w.Namespaces {
 		m.namespaces[ns.Name] = ns
 	}
@@ -156,6 +159,9 @@ func (m *model) indexPods(nodes map[string]int) {
 			len(p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 && mp.node >= 0 && !mp.finished {
 			m.anti = append(m.anti, id)
 		}
+		if a := p.Spec.Affinity; a != nil && mp.node >= 0 && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
+			m.wishers[cmp.Or(rev, string(p.UID))] = id
+		}
 		if p.Spec.NodeName == "" && !mp.finished && !mp.terminating {
 			m.pending = append(m.pending, id)
 		}
@@ -205,6 +211,7 @@ type class struct {
 	avoids     []avoidance
 	avoidsDone bool
 	needs      claimNeeds
+	wish       wish
 	// open is why its placement cannot be told from here.
 	open string
 }
@@ -236,6 +243,7 @@ func (m *model) newClass(p *corev1.Pod) *class {
 	c := &class{pod: p, affinity: nodeaffinity.GetRequiredNodeAffinity(p),
 		barred: make([]string, len(m.nodes)), known: make([]bool, len(m.nodes))}
 	c.spread = spreadRules(p)
+	c.wish = m.wishOf(p)
 	if a := p.Spec.Affinity; a != nil {
 		if a.PodAffinity != nil {
 			c.near = m.podTerms(p, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)

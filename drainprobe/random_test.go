@@ -20,7 +20,7 @@ type randomCell struct {
 }
 
 func newRandomCell(seed int) randomCell {
-	rnd := rand.New(rand.NewPCG(uint64(seed), 7))
+	rnd, more := rand.New(rand.NewPCG(uint64(seed), 7)), wild(seed)
 	c := randomCell{cell: newCell(fmt.Sprintf("r%d", seed))}
 	pick := func(n int) bool { return rnd.IntN(n) == 0 }
 	one := func(list ...string) string { return list[rnd.IntN(len(list))] }
@@ -43,7 +43,7 @@ func newRandomCell(seed int) randomCell {
 				edits = append(edits, tainted("hard", corev1.TaintEffectNoSchedule))
 			}
 		}
-		c.node(n, one("1", "2", "3", "4"), edits...)
+		c.node(n, one("1", "2", "3", "4"), append(edits, more.node()...)...)
 	}
 	if pick(3) {
 		c.priority("high", 1000, corev1.PreemptLowerPriority)
@@ -88,6 +88,7 @@ func newRandomCell(seed int) randomCell {
 		if high && pick(3) {
 			edits = append(edits, ranked(c.id+"-high"))
 		}
+		edits = append(edits, more.pods(c.cell, apps)...)
 		n := int32([]int{1, 2, 2, 3, 3, 4}[rnd.IntN(6)])
 		kindOf[app] = one("deploy", "deploy", "deploy", "deploy", "sts", "sts", "rs", "rc", "job", "bare", "daemon")
 		switch kindOf[app] {
@@ -132,6 +133,7 @@ func newRandomCell(seed int) randomCell {
 			c.budget(fmt.Sprintf("b%d", i), s, "max", one("0", "1", "1", "1", "1", "2", "25%", "50%"), edits...)
 		}
 	}
+	c.setup = append(c.setup, more.setup(c.cell, kindOf)...)
 	c.flags = []string{"--ignore-daemonsets", "--delete-emptydir-data", "--force"}
 	if pick(30) {
 		c.flags = c.flags[:rnd.IntN(3)]
