@@ -230,6 +230,11 @@ func spreads(key string, skew int32, edit ...func(*corev1.TopologySpreadConstrai
 		for _, e := range edit {
 			e(&r)
 		}
+		for _, have := range t.Spec.TopologySpreadConstraints {
+			if have.TopologyKey == r.TopologyKey && have.WhenUnsatisfiable == r.WhenUnsatisfiable {
+				return // the API server refuses a second one
+			}
+		}
 		t.Spec.TopologySpreadConstraints = append(t.Spec.TopologySpreadConstraints, r)
 	}
 }

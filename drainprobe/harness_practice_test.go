@@ -290,25 +290,33 @@ func (s *stage) step(ctx context.Context, c *cell, step string) error {
 		}
 		_, err := s.resource(w[1], c.space()).Create(ctx, o, metav1.CreateOptions{})
 		return err
-	case w[0] == "resize" || w[0] == "ungate":
-		pods, err := s.client.CoreV1().Pods(c.space()).List(ctx, metav1.ListOptions{LabelSelector: "app=" + w[1]})
+	case w[0] == "adopt": // Pods of an app, by a controller of a kind of its own
+		owner, err := s.client.CoreV1().ConfigMaps(c.space()).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
-		patch, sub := `{"spec":{"schedulingGates":null}}`, []string{}
-		if w[0] == "resize" {
-			patch, sub = fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q}}}]}}`, w[2]), []string{"resize"}
-		}
-		for i := range pods.Items {
-			if _, err := s.client.CoreV1().Pods(c.space()).Patch(ctx, pods.Items[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, sub...); err != nil {
-				return err
-			}
-		}
-		return nil
+		patch := fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":%q,"controller":true}]}}`, owner.UID)
+		return s.patchPods(ctx, c, w[1], patch)
+	case w[0] == "ungate":
+		return s.patchPods(ctx, c, w[1], `{"spec":{"schedulingGates":null}}`)
 	case w[0] == "delete" && w[1] == "pod":
 		return s.client.CoreV1().Pods(c.space()).Delete(ctx, w[2], metav1.DeleteOptions{})
 	}
 	return fmt.Errorf("unknown step %q", step)
+}
+
+// patchPods patches every Pod of an app.
+func (s *stage) patchPods(ctx context.Context, c *cell, app, patch string) error {
+	pods, err := s.client.CoreV1().Pods(c.space()).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+	if err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		if _, err := s.client.CoreV1().Pods(c.space()).Patch(ctx, pods.Items[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // state lists the cell's objects as a recorded state holds them.

@@ -186,4 +186,42 @@ var hostileScenarios = []ownScenario{
 	{name: "scheduling-gates", why: "somebody has to lift the gate of the replacement", setup: []string{"ungate web", "sleep 3", openB}, verdict: VerdictUndecided, build: func(c *cell) {
 		c.node("a", "4").node("b", "4", closed).deploy("web", 2, gated).budget("web", selector("web"), "min", "1")
 	}},
+	{name: "preference-leaves-room", why: "the flexible Pod prefers the small node, and leaves the large one to the others", setup: []string{openB, "uncordon {c}"}, timeout: "40s", build: func(c *cell) {
+		c.node("a", "4").node("b", "2", closed, label("zone", "x")).node("c", "700m", closed, label("disk", "ssd"))
+		c.deploy("any", 1, asks("cpu", "600m"), labelled("tier", "x"), prefers("disk", "ssd")).deploy("picky", 2, asks("cpu", "900m"), labelled("tier", "x"), on("zone", "x")).budget("x", tier("x"), "min", "2")
+	}},
+	{name: "unknown-owner-max1", why: "the scale of a controller without one cannot be counted, so the budget allows nothing", setup: []string{"adopt tool", "sleep 2"}, build: func(c *cell) {
+		c.node("a", "4").bare("tool-1", "tool").bare("tool-2", "tool").deploy("web", 1).budget("tool", selector("tool"), "max", "1")
+	}},
+	{name: "unknown-owner-mixed", why: "one Pod of an unknown controller is enough to fail the sync", setup: []string{"adopt tool", "sleep 2"}, build: func(c *cell) {
+		c.node("a", "4").bare("tool-1", "tool", labelled("tier", "x")).deploy("web", 2, labelled("tier", "x")).deploy("free", 1).budget("x", tier("x"), "max", "50%")
+	}},
+	{name: "unknown-owner-min1", why: "whatever the controller does, a new Pod has no place", setup: []string{"adopt tool", "sleep 2"}, build: func(c *cell) {
+		c.node("a", "4").bare("tool-1", "tool").bare("tool-2", "tool").budget("tool", selector("tool"), "min", "1")
+	}},
+	{name: "unknown-owner-with-room", why: "whether the controller makes a new Pod is not known", setup: []string{openB, "adopt tool", "sleep 2"}, verdict: VerdictUndecided, build: func(c *cell) {
+		c.node("a", "4").node("b", "4", closed).bare("tool-1", "tool").bare("tool-2", "tool").budget("tool", selector("tool"), "min", "1")
+	}},
+	{name: "two-apps-one-place", why: "two apps, and room for one Pod of either", setup: []string{openB}, totals: true, build: func(c *cell) {
+		c.node("a", "4").node("b", "1", closed).deploy("web", 2, asks("cpu", "600m")).deploy("api", 2, asks("cpu", "600m"))
+		c.budget("web", selector("web"), "min", "1").budget("api", selector("api"), "min", "1")
+	}},
+	{name: "daemonset-under-a-budget", why: "the drain leaves DaemonSet Pods, whatever budget they are under", flags: []string{"--ignore-daemonsets"}, build: func(c *cell) {
+		c.node("a", "4").daemon("agent", labelled("tier", "x")).deploy("web", 2, labelled("tier", "x")).budget("x", tier("x"), "min", "1")
+	}},
+	{name: "daemonset-spoils-a-percentage", why: "a DaemonSet has no scale, so a percentage over its Pods fails", flags: []string{"--ignore-daemonsets"}, build: func(c *cell) {
+		c.node("a", "4").daemon("agent", labelled("tier", "x")).deploy("web", 4, labelled("tier", "x")).budget("x", tier("x"), "max", "50%")
+	}},
+	{name: "job-partly-done", why: "what has finished does not count, and the rest has nowhere to go", build: func(c *cell) {
+		c.node("a", "4").job("done", 2, 6, behaves("succeed"), labelled("tier", "x")).job("batch", 2, 6, labelled("tier", "x")).budget("x", tier("x"), "min", "2")
+	}},
+	{name: "grace-flag-too-long", why: "--grace-period longer than the timeout may be used up", flags: []string{"--grace-period=60"}, verdict: VerdictUndecided, build: func(c *cell) {
+		c.node("a", "4").deploy("web", 1, behaves("ignore-sigterm"))
+	}},
+	{name: "long-grace-longer-timeout", why: "the process uses its grace, and the drain waits for it", timeout: "40s", build: func(c *cell) {
+		c.node("a", "4").deploy("web", 1, behaves("ignore-sigterm"), grace(20))
+	}},
+	{name: "terminating-here-and-room", why: "a Pod that was told to end before is waited for, and its budget is met meanwhile", setup: []string{openB}, timeout: "40s", flags: []string{"--force"}, build: func(c *cell) {
+		c.node("a", "4").node("b", "4", closed).bare("tool", "tool", behaves("ignore-sigterm"), grace(8)).deploy("web", 2).budget("web", selector("web"), "min", "1")
+	}},
 }

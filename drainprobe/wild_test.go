@@ -88,7 +88,7 @@ func (w wildness) setup(c *cell, kinds map[string]string) (steps []string) {
 		}
 	}
 	if w.in(5) {
-		c.quota("q", w.one("pods", "requests.cpu"), "40")
+		c.quota("q", "pods", "40")
 		steps = append(steps, fmt.Sprintf(`patch ResourceQuota q {"spec":{"hard":{"pods":%q}}}`, w.one("2", "4", "6", "8")), "sleep 2")
 	}
 	return steps
