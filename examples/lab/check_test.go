@@ -113,6 +113,26 @@ func TestAFileThatIsNotThereIsSaidOnce(t *testing.T) {
 	}
 }
 
+// A drain tried after the upgrade would only look as if it had come before it.
+func TestAFileOfBeforeIsNotAskedForAfterTheUpgrade(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	write(t, l.path(upgradeFile), `{"from": "v1.34.4+k3s1", "to": "v1.35.4+k3s1", "node_uid": "u"}`)
+	g, err := l.check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range g.Findings {
+		before := f.File == drainFile || f.File == workloadFile
+		if f.OK || !before && f.File != planFile {
+			continue
+		}
+		if strings.Contains(f.Text, "no step makes up for it") != before || f.late != before {
+			t.Errorf("%s: %s", f.File, f.Text)
+		}
+	}
+}
+
 func TestAnItemsLinesHangBelowItsText(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

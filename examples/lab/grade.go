@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,9 +45,17 @@ func (g *Grade) add(file string, err error, good string) {
 		}
 		g.absent[file] = true
 		err = errors.New("is not there")
-		for _, s := range steps {
-			if slices.Contains(s.files, file) {
+		upgraded := false
+		for _, s := range slices.Backward(steps) {
+			switch {
+			case slices.Contains(s.files, file) && upgraded:
+				err = recordedLate{errors.New("is not there and belongs before the upgrade: no step makes up for it now")}
+			case slices.Contains(s.files, file):
 				err = fmt.Errorf("is not there; lab step %s --dir %s writes it", s.name, g.Dir)
+			}
+			if s.name == "upgrade" {
+				_, upgradeErr := os.Stat(filepath.Join(g.Dir, upgradeFile))
+				upgraded = upgradeErr == nil
 			}
 		}
 	}

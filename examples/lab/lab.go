@@ -170,10 +170,10 @@ func (l *lab) sameCluster(ctx context.Context, s step) error {
 	if err != nil || uid == before.ClusterUID {
 		return nil
 	}
-	err = fmt.Errorf("%s is of another cluster: its kube-system had UID %s, this one's has %s; is it the right folder (--dir) and the right cluster (--kubeconfig, --context)?",
+	err = fmt.Errorf("%s is of another cluster: its kube-system had UID %s, this one's has %s; name the right cluster (--kubeconfig, --context) or the right folder (--dir; a new cluster takes a new one)",
 		l.path(beforeFile), before.ClusterUID, uid)
 	if s.name == "after" { // the answer to what this step asks
-		err = cli.Negative(fmt.Errorf("%w If so, the cluster of before is gone; the way back is %s", err, l.path(backupDir)))
+		err = cli.Negative(fmt.Errorf("%w; if both are right, the cluster of before is gone, and the way back is %s", err, l.path(backupDir)))
 	}
 	return err
 }

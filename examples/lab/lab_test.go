@@ -320,6 +320,10 @@ func TestAReportSaysWhatIsNotAsItWas(t *testing.T) {
 		}
 		var out bytes.Buffer
 		l.term = newTerminal(&out, io.Discard)
+		if c.ok && c.known {
+			write(t, l.path(pageFile), "") // the file to look at, so the summary names it
+			c.summary = "report         " + l.path(pageFile) + ", " + reportFile
+		}
 		if ok := l.summary(&facts); ok != c.ok || !strings.Contains(out.String(), c.summary) {
 			t.Errorf("%s: %v\n%s", c.as, ok, out.String())
 		}
