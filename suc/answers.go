@@ -164,12 +164,12 @@ func (e *Explanation) answerWindow(s *subject, opts ExplainOptions) {
 		if opts.Now.After(from) {
 			from = opts.Now
 		}
-		length := e.Window.Opening.End.Sub(from).Round(time.Second)
+		length := e.Window.Opening.End.Sub(from).Truncate(time.Minute)
 		if needs > length {
-			e.say(QuestionWindow, "no", "%d nodes, %d at a time, take about %s (%s), and %s are left: once begun the controller goes on after the window closes", todo, e.Concurrency, needs, how, length)
+			e.say(QuestionWindow, "no", "it takes about %s for %s, %d at a time (%s), and %s are left: once begun the controller goes on after the window closes", needs, counted(todo, "node"), e.Concurrency, how, length)
 			return
 		}
-		e.say(QuestionWindow, "yes", "%d nodes, %d at a time, take about %s (%s), and %s are left", todo, e.Concurrency, needs, how, length)
+		e.say(QuestionWindow, "yes", "it takes about %s for %s, %d at a time (%s), and %s are left", needs, counted(todo, "node"), e.Concurrency, how, length)
 	}
 }
 
@@ -212,4 +212,12 @@ func (e *Explanation) answerCordoned(s *subject) {
 	default:
 		e.say(QuestionCordoned, "no", "%s stays cordoned, since the Plan neither cordons nor drains", strings.Join(names, ", "))
 	}
+}
+
+// counted is "1 node", "2 nodes".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -108,7 +108,7 @@ func (w *watchState) observe(s *seen) ([]Event, *WatchResult) {
 	case stale(s.plan):
 		return w.events, nil // the status is about an earlier version
 	case len(selected) > 0 && len(active)+len(failed)+len(pending) == 0:
-		w.tell("complete", Event{Type: EventComplete, Message: fmt.Sprintf("%d nodes report %s and are Ready", len(selected), s.plan.Status.LatestVersion)})
+		w.tell("complete", Event{Type: EventComplete, Message: fmt.Sprintf("at %s and Ready: %s", s.plan.Status.LatestVersion, counted(len(selected), "node"))})
 		return w.end(s, Done, "")
 	case len(failed) > 0 && len(active) == 0:
 		return w.end(s, Failed, fmt.Sprintf("the Job of %s failed, and the node did not move", strings.Join(failed, ", ")))

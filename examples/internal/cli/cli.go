@@ -83,6 +83,9 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr 
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command ") && !strings.Contains(err.Error(), "--help") {
 		err = usage(cmd, errors.New(strings.TrimSpace(err.Error())))
 	}
+	if err == context.Canceled { // alone it tells a person nothing
+		err = errors.New("interrupted")
+	}
 	said := err == nil || errors.Is(err, ErrNegative) || errors.Is(err, ErrUndecided)
 	if said && out.err != nil {
 		err, said = fmt.Errorf("writing the answer: %w", out.err), false

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,7 @@ func TestRunSaysWhatWentWrongOnceAndInTheFormThatWasAskedFor(t *testing.T) {
 		"a negative answer in JSON":      {"judge it -o json", ErrNegative, ExitNegative, "{\n  \"thing\": \"it\"\n}\n", ""},
 		"an undecided answer":            {"judge it -ojson", ErrUndecided, ExitFailed, "{\n  \"thing\": \"it\"\n}\n", ""},
 		"a failure":                      {"judge nothing", errors.New("gone"), ExitFailed, "", "prog: gone\n"},
+		"an interrupt":                   {"judge nothing", context.Canceled, ExitFailed, "", "prog: interrupted\n"},
 		"a failure in JSON":              {"judge nothing -o json", errors.New("gone"), ExitFailed, `{"ok":false,"error":"gone","exitCode":2}` + "\n", "prog: gone\n"},
 		"a refusal in JSON":              {"judge nothing --output=json", Negative(errors.New("no")), ExitNegative, `{"ok":false,"error":"no","exitCode":1}` + "\n", "prog: no\n"},
 		"a failure after the answer":     {"judge it -o json", errors.New("late"), ExitFailed, "{\n  \"thing\": \"it\"\n}\n", "prog: late\n"},

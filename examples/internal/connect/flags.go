@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,6 +52,10 @@ func (k *Flags) AddFlags(cmd *cobra.Command, also ...string) {
 // the flags), then from K3sKubeconfig.
 func (k *Flags) Config() (*rest.Config, error) {
 	cfg, err := k.config()
+	// client-go keeps what the error says, and not the error.
+	if err != nil && strings.Contains(err.Error(), fs.ErrPermission.Error()) {
+		return nil, fmt.Errorf("no cluster to talk to: %w; run as root, or name a readable copy with --kubeconfig or KUBECONFIG", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG (on a k3s server: %s; make practice-up in the checkout starts one to practise on)", err, K3sKubeconfig)
 	}
@@ -78,11 +83,7 @@ func (k *Flags) config() (*rest.Config, error) {
 	}
 	if *k.KubeConfig == "" {
 		if _, err := os.Stat(K3sKubeconfig); err == nil {
-			cfg, err := clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
-			if errors.Is(err, fs.ErrPermission) {
-				err = fmt.Errorf("%w (run as root)", err)
-			}
-			return cfg, err
+			return clientcmd.BuildConfigFromFlags("", K3sKubeconfig)
 		}
 	}
 	return nil, errors.New("there is no kubeconfig")
