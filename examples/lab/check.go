@@ -145,6 +145,12 @@ func deprecatedCount(content []byte, to skew.Version) (string, error) {
 func (l *lab) checkBackup(ctx context.Context, g *Grade, e *evidence) {
 	g.add(backupFile, l.keys(backupFile, &e.backup, "k3s_version", "token_sha256"), "of "+e.backup.K3sVersion)
 	g.add(backupFile, equal("k3s_version", e.backup.K3sVersion, "before.json's server_version", e.before.ServerVersion), "of the version that before.json recorded")
+	if _, err := os.Stat(l.path(backupDatabase)); errors.Is(err, os.ErrNotExist) {
+		if !g.absent[backupFile] { // else said with it
+			g.add(backupDir, errors.New("state.db is not there"), "")
+		}
+		return
+	}
 	verified, err := l.verifyBackup(ctx, e.before.ClusterUID)
 	good := ""
 	if err == nil {

@@ -105,11 +105,25 @@ func TestAFileThatIsNotThereIsSaidOnce(t *testing.T) {
 	for _, f := range g.Findings {
 		said[f.File] = append(said[f.File], f.Text)
 	}
+	if said[backupDir] != nil {
+		t.Errorf("that there is no backup is said again: %q", said[backupDir])
+	}
 	for file, step := range map[string]string{upgradeFile: "upgrade", afterFile: "after", planFile: "plan", backupFile: "backup"} {
 		want := "is not there; lab step " + step + " --dir " + l.dir + " writes it"
 		if diff := cmp.Diff([]string{want}, said[file]); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
+	}
+}
+
+func TestABackupWithoutItsDatabaseFails(t *testing.T) {
+	t.Parallel()
+	l := &lab{folder: folder{dir: t.TempDir()}}
+	write(t, l.path(backupFile), `{"k3s_version": "v1.34.4+k3s1", "token_sha256": "t"}`)
+	g := &Grade{Dir: l.dir, OK: true}
+	l.checkBackup(t.Context(), g, &evidence{before: beforeRecord{ServerVersion: "v1.34.4+k3s1"}})
+	if last := g.Findings[len(g.Findings)-1]; g.OK || last.File != backupDir || last.Text != "state.db is not there" {
+		t.Errorf("got %+v", g.Findings)
 	}
 }
 
