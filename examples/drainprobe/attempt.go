@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -16,10 +17,11 @@ import (
 // own default, for ever, would be a probe that never answers.
 const attemptTimeout = 5 * time.Minute
 
-// attemptOutput is an attempt with what follows from it.
+// attemptOutput is an attempt with what follows from it; nothing does from one
+// that was interrupted.
 type attemptOutput struct {
 	*drainprobe.Attempted
-	Decision *drainprobe.Decision `json:"decision"`
+	Decision *drainprobe.Decision `json:"decision,omitempty"`
 }
 
 func newAttemptCommand(kube *connect.Flags) *cobra.Command {
@@ -61,7 +63,10 @@ Exit status: 0 drained, 1 not drained, 2 failed or interrupted.`,
 			opts.OnOutput = func(s string) { io.WriteString(stream, s) }
 			got, err := drainprobe.Attempt(cmd.Context(), client, node, opts)
 			if got != nil {
-				o := attemptOutput{got, drainprobe.Decide(got, policy.Policy)}
+				o := attemptOutput{Attempted: got}
+				if !errors.Is(err, drainprobe.ErrInterrupted) {
+					o.Decision = drainprobe.Decide(got, policy.Policy)
+				}
 				if printErr := out.Print(cmd.OutOrStdout(), o, o.writeText); err == nil {
 					err = printErr
 				}
@@ -87,7 +92,7 @@ func (o attemptOutput) writeText(w io.Writer) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	if err := o.WriteText(w); err != nil {
+	if err := o.WriteText(w); err != nil || o.Decision == nil {
 		return err
 	}
 	return o.Decision.WriteText(w)

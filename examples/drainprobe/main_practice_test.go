@@ -68,6 +68,9 @@ func TestInterruptedBinaryGivesTheNodeBack(t *testing.T) {
 		if !strings.Contains(text, "node/"+node+" uncordoned") {
 			t.Errorf("%v: no line says that the node was given back:\n%s", signal, text)
 		}
+		if strings.Contains(text, "decision=") {
+			t.Errorf("%v: a decision follows from a drain that was broken off:\n%s", signal, text)
+		}
 		schedulable(t, client, node)
 		ready(t, client, 2)
 	}
