@@ -110,7 +110,7 @@ func (l *lab) upgradeTarget(ctx context.Context, from skew.Version, live *live) 
 		return skew.Version{}, cli.Negative(fmt.Errorf("refused: %w; the lab goes exactly one minor up, or to a newer patch of %s", err, from.Minor()))
 	}
 	if step.Kind == skew.NoOp {
-		return skew.Version{}, cli.Negative(fmt.Errorf("refused: the cluster runs %s already; name the next version with --to", to))
+		return skew.Version{}, cli.Negative(fmt.Errorf("refused: the cluster runs %s already; name the next version with --to (a before.json recorded now proves nothing about an upgrade that is done)", to))
 	}
 	return to, nil
 }
