@@ -186,9 +186,9 @@ var hostileScenarios = []ownScenario{
 	{name: "scheduling-gates", why: "somebody has to lift the gate of the replacement", setup: []string{"ungate web", "sleep 3", openB}, verdict: VerdictUndecided, build: func(c *cell) {
 		c.node("a", "4").node("b", "4", closed).deploy("web", 2, gated).budget("web", selector("web"), "min", "1")
 	}},
-	{name: "preference-leaves-room", why: "the flexible Pod prefers the small node, and leaves the large one to the others", setup: []string{openB, "uncordon {c}"}, timeout: "40s", build: func(c *cell) {
-		c.node("a", "4").node("b", "2", closed, label("zone", "x")).node("c", "700m", closed, label("disk", "ssd"))
-		c.deploy("any", 1, asks("cpu", "600m"), labelled("tier", "x"), prefers("disk", "ssd")).deploy("picky", 2, asks("cpu", "900m"), labelled("tier", "x"), on("zone", "x")).budget("x", tier("x"), "min", "2")
+	{name: "preference-leaves-room", why: "the flexible Pods prefer the small node, and leave the large one to the others", setup: []string{openB, "uncordon {c}"}, timeout: "60s", build: func(c *cell) {
+		c.node("a", "4", label("zone", "x")).node("b", "1900m", closed, label("zone", "x")).node("c", "1300m", closed, label("disk", "ssd"))
+		c.deploy("any", 2, asks("cpu", "600m"), labelled("tier", "x"), prefers("disk", "ssd")).deploy("picky", 2, asks("cpu", "900m"), labelled("tier", "x"), on("zone", "x")).budget("x", tier("x"), "min", "3")
 	}},
 	{name: "unknown-owner-max1", why: "the scale of a controller without one cannot be counted, so the budget allows nothing", setup: []string{"adopt tool", "sleep 2"}, build: func(c *cell) {
 		c.node("a", "4").bare("tool-1", "tool").bare("tool-2", "tool").deploy("web", 1).budget("tool", selector("tool"), "max", "1")
