@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -63,7 +64,7 @@ func Gather(ctx context.Context, client kubernetes.Interface, node string, opts 
 	if err := g.owners(scope); err != nil {
 		return nil, err
 	}
-	if wide && len(g.w.Budgets) > 0 { // or it does not matter whether new Pods are made
+	if (wide || g.templatesNameNodes()) && len(g.w.Budgets) > 0 { // or it does not matter whether new Pods are made
 		if err := g.quotas(scope); err != nil {
 			return nil, err
 		}
@@ -254,6 +255,15 @@ func (g *gatherer) others(node string, scope []string, wide bool) error {
 		}
 	}
 	return nil
+}
+
+// templatesNameNodes: some new Pod goes to a node past the scheduler.
+func (g *gatherer) templatesNameNodes() bool {
+	return slices.ContainsFunc(g.w.ReplicaSets, func(r *appsv1.ReplicaSet) bool { return r.Spec.Template.Spec.NodeName != "" }) ||
+		slices.ContainsFunc(g.w.StatefulSets, func(s *appsv1.StatefulSet) bool { return s.Spec.Template.Spec.NodeName != "" }) ||
+		slices.ContainsFunc(g.w.ReplicationControllers, func(r *corev1.ReplicationController) bool {
+			return r.Spec.Template != nil && r.Spec.Template.Spec.NodeName != ""
+		})
 }
 
 // canPreempt: a Pod of the node is more important than one elsewhere.

@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -89,6 +90,10 @@ func TestNewPodsAreOfTheTemplate(t *testing.T) {
 		"below a Pod's least":                              {VerdictBlocked, []func(*World){askingFor("1", "1"), limits(corev1.LimitTypePod, func(l *corev1.LimitRangeItem) { l.Min = cpu("2") })}},
 		"within a Pod's limits":                            {VerdictDrains, []func(*World){askingFor("1", "1"), limits(corev1.LimitTypePod, func(l *corev1.LimitRangeItem) { l.Min = cpu("1") })}},
 		"a limit too far above the request":                {VerdictBlocked, []func(*World){askingFor("1", "1"), limits(corev1.LimitTypeContainer, func(l *corev1.LimitRangeItem) { l.Default, l.MaxLimitRequestRatio = cpu("4"), cpu("2") })}},
+		"the ReplicaSet is being deleted":                  {VerdictBlocked, []func(*World){func(w *World) { w.ReplicaSets[0].DeletionTimestamp = &metav1.Time{Time: w.Taken} }}},
+		"a Job of a work queue":                            {VerdictDrains, []func(*World){workQueue(0, "")}},
+		"a work queue that is nearly done":                 {VerdictBlocked, []func(*World){workQueue(1, "")}},
+		"a Job that somebody else manages":                 {VerdictUndecided, []func(*World){workQueue(0, "example.com/queue")}},
 		"a quota with room":                                {VerdictDrains, []func(*World){quota("pods", "3", "2")}},
 		"a quota that is full lets one in for one out":     {VerdictDrains, []func(*World){quota("pods", "2", "2")}},
 		"a quota that is more than full":                   {VerdictBlocked, []func(*World){quota("count/pods", "1", "2")}},
@@ -128,6 +133,21 @@ func TestNewPodsAreOfTheTemplate(t *testing.T) {
 		}
 		if strings.HasPrefix(name, "a quota that is more than full") && !strings.Contains(f.String(), "its replacement is refused: quota q allows 1 count/pods") {
 			t.Errorf("%s: the text does not name the quota:\n%s", name, f)
+		}
+	}
+}
+
+// workQueue gives the Pods to a Job without completions.
+func workQueue(succeeded int32, manager string) func(*World) {
+	return func(w *World) {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "queue", Namespace: "shop", UID: "j"},
+			Spec: batchv1.JobSpec{Parallelism: new(int32(2))}, Status: batchv1.JobStatus{Active: 2, Succeeded: succeeded}}
+		if manager != "" {
+			j.Spec.ManagedBy = &manager
+		}
+		w.Jobs = append(w.Jobs, j)
+		for _, p := range w.Pods {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "queue", UID: "j", Controller: new(true)}}
 		}
 	}
 }

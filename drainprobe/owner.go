@@ -150,8 +150,21 @@ func (x *ownerIndex) of(p *corev1.Pod) *owner {
 	default:
 		o.kind, o.noScale = ownerUnknown, true
 	}
+	if x.leaving(ref.UID) {
+		o.kind = ownerMissing // its controller makes nobody new
+	}
 	o.gated = o.template != nil && len(o.template.Spec.SchedulingGates) > 0
 	return o
+}
+
+// leaving: the controller is being deleted, and waits for its Pods to go.
+func (x *ownerIndex) leaving(uid types.UID) bool {
+	return beingDeleted(x.rs, uid) || beingDeleted(x.rc, uid) || beingDeleted(x.sts, uid) || beingDeleted(x.jobs, uid)
+}
+
+func beingDeleted[T metav1.Object](known map[types.UID]T, uid types.UID) bool {
+	o, ok := known[uid]
+	return ok && o.GetDeletionTimestamp() != nil
 }
 
 // absent is an owner whose object the world lacks: gone from the cluster, or
@@ -182,8 +195,14 @@ func (x *ownerIndex) job(o *owner, j *batchv1.Job) {
 	if j.Spec.Parallelism != nil {
 		o.replicas = int(*j.Spec.Parallelism)
 	}
-	if j.Spec.Completions != nil {
+	switch {
+	case j.Spec.Completions != nil:
 		o.replicas = min(o.replicas, int(*j.Spec.Completions)-int(j.Status.Succeeded))
+	case j.Status.Succeeded > 0:
+		o.replicas = 0 // a work queue: one that is done means that nobody new is wanted
+	}
+	if by := j.Spec.ManagedBy; by != nil && *by != batchv1.JobControllerName {
+		o.kind = ownerUnknown
 	}
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
 		o.replicas = 0
