@@ -185,7 +185,8 @@ func (s *subject) judgeClimb(l *linter, at path) {
 	s.judgeKubelets(l, say)
 }
 
-// nextRung names the newest known release one minor up.
+// nextRung names the first rung on the way to the target, or the newest known
+// release one minor up where no ladder leads there.
 func (s *subject) nextRung(from skew.Version) string {
 	if from.Distribution() != "k3s" {
 		return ""
@@ -194,6 +195,10 @@ func (s *subject) nextRung(from skew.Version) string {
 	next, err := c.NewestPatch(from.Minor().Next())
 	if err != nil {
 		return ""
+	}
+	climb, err := channels.Ladder(from, s.target, c, channels.Facts{Executor: channels.SUC})
+	if err == nil && len(climb.Rungs) > 0 {
+		next = climb.Rungs[0].Version
 	}
 	return fmt.Sprintf("the next rung is %s (%s)", next, c.Origin())
 }

@@ -127,6 +127,11 @@ func (o *nextFlags) writeNext(cmd *cobra.Command, from skew.Version, catalog *ch
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s -> %s (%s)\n", step.From, step.To, catalog.Origin())
+	if o.to == "" {
+		if note := pastStable(step, catalog, opts); note != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), note)
+		}
+	}
 	if o.out.String() == "json" {
 		return o.out.Print(cmd.OutOrStdout(), step, nil)
 	}
@@ -136,6 +141,23 @@ func (o *nextFlags) writeNext(cmd *cobra.Command, from skew.Version, catalog *ch
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
+}
+
+// pastStable says when a step leads to where the controller cannot go on to
+// stable, and another would not.
+func pastStable(step *suc.Step, catalog *channels.Catalog, opts suc.NextOptions) string {
+	stable, err := catalog.Latest("stable")
+	if err != nil || !step.To.Less(stable) {
+		return ""
+	}
+	if _, err := suc.Ladder(step.To, stable, catalog, opts); !errors.Is(err, channels.ErrNoPath) {
+		return ""
+	}
+	steps, err := suc.Ladder(step.From, stable, catalog, opts)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("note: the controller cannot go on from %s to %s, where stable points; the rung from which it can, with --to stable, is %s", step.To, stable, steps[0].To)
 }
 
 // nextStep is the newest rung above, or the first on the way to --to.
