@@ -24,6 +24,9 @@ func TestACrashedComponentIsNamed(t *testing.T) {
 	if got := (&Cluster{}).ended(); got != nil {
 		t.Error(got)
 	}
+	if err := (&Cluster{version: From}).Upgrade(t.Context(), To); err == nil || !strings.Contains(err.Error(), "bin/practice start --version "+To) {
+		t.Errorf("the upgrade of a stopped cluster: %v", err)
+	}
 	if c.stopped() || !(&Cluster{}).stopped() {
 		t.Error("what has no process is stopped, what has one is not")
 	}

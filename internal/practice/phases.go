@@ -14,6 +14,9 @@ func (c *Cluster) Upgrade(ctx context.Context, version string) error {
 	if err := errors.Join(supported(version), upwards(c.Version(), version)); err != nil {
 		return err
 	}
+	if c.stopped() {
+		return fmt.Errorf("the practice cluster is stopped; start it first (bin/practice start), or at once at the new version: bin/practice start --version %s", version)
+	}
 	binaries, err := build(ctx, []string{version}, c.options.Progress)
 	if err != nil {
 		return err
