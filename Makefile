@@ -35,7 +35,7 @@ test: ## All tests that CI runs: unit (race detector), short fuzz runs, practice
 	$(if $(BROWSER),$(GO) test -tags browser -run Browser ./snapshot/report,@true)
 	@echo "== fuzz targets, $(FUZZTIME) each"
 	@scripts/fuzz $(FUZZTIME)
-	@echo "== practice tests (the first ones build a control plane: about 10 minutes, once)"
+	@echo "== practice tests (the first ones build a control plane: about 5 minutes, once)"
 	@scripts/practice-tests
 
 test-all: ## As test, and every drain scenario and seed on practice clusters (half an hour more)
