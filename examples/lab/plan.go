@@ -42,7 +42,11 @@ func (l *lab) plan(ctx context.Context, live *live) (string, error) {
 	}
 	pinned := fmt.Sprintf("Plan %s/%s pinned to %s", plan.Namespace, plan.Name, next)
 	if stable.Minor().Compare(next.Minor()) < 0 {
-		return fmt.Sprintf("%s, NOT applied\nstable points at %s: there is nothing to climb until it moves on", pinned, stable), l.write(planFile, text)
+		note := fmt.Sprintf("%s, NOT applied\nstable points at %s: there is nothing to climb until it moves on", pinned, stable)
+		if slices.Contains(facts.Plans, plan.Namespace+"/"+plan.Name) {
+			note += fmt.Sprintf("; the Plan of the climb before is still there for any controller that comes: kubectl -n %s delete plan %s", plan.Namespace, plan.Name)
+		}
+		return note, l.write(planFile, text)
 	}
 	if facts.SUC != nil {
 		return fmt.Sprintf("%s, NOT applied\nnamespace %s has system-upgrade-controller, which would go up at once; when the next rung has its backup: kubectl apply -f %s",

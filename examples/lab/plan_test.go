@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,47 +15,65 @@ import (
 	"github.com/k3sladder/k3sladder/channels"
 )
 
-func TestPlanIsNotAppliedWhereAControllerWouldActOnIt(t *testing.T) {
+func TestAPlanThatNobodyShouldCarryOutIsOnlyWritten(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			t.Errorf("%s %s reached the cluster", r.Method, r.URL.Path)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		answer := map[string]string{
-			"/version":      `{"gitVersion":"v1.35.4+k3s1"}`,
-			"/api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","items":[]}`,
-			"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{
-				"metadata":{"name":"system-upgrade-controller","namespace":"system-upgrade"},
-				"spec":{"selector":{},"template":{"spec":{"containers":[{"name":"c","image":"rancher/system-upgrade-controller:v0.20.1"}]}}}}]}`,
-			"/api/v1/namespaces/system-upgrade/pods": `{"kind":"PodList","apiVersion":"v1","items":[]}`,
-			"/apis/upgrade.cattle.io/v1/plans":       `{"kind":"PlanList","apiVersion":"upgrade.cattle.io/v1","items":[]}`,
-			"/api/v1/secrets":                        `{"kind":"SecretList","apiVersion":"v1","items":[]}`,
-			"/api/v1/serviceaccounts":                `{"kind":"ServiceAccountList","apiVersion":"v1","items":[]}`,
-			"/api/v1/namespaces":                     `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`,
-		}[r.URL.Path]
-		if answer == "" {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write([]byte(answer))
-	}))
-	defer server.Close()
-	config := &rest.Config{Host: server.URL}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	term := newTerminal(&bytes.Buffer{}, &bytes.Buffer{})
-	l := &lab{folder: folder{dir: t.TempDir()}, term: term, config: config, client: client, channels: channels.BundledSource, engine: installEngine{}}
-	live := term.begin("plan")
-	result, err := l.plan(t.Context(), live)
-	live.end("")
-	if err != nil || !strings.Contains(result, "NOT applied") || !strings.Contains(result, "kubectl apply -f "+l.path(planFile)) {
-		t.Errorf("got %q, %v", result, err)
-	}
-	if content, err := os.ReadFile(l.path(planFile)); err != nil || !strings.Contains(string(content), "version: v1.36") {
-		t.Errorf("the Plan was not written: %s, %v", content, err)
+	for name, c := range map[string]struct{ version, deployments, plans, says, pinned string }{
+		"a controller would act on it": {
+			version: "v1.35.4+k3s1",
+			deployments: `{"metadata":{"name":"system-upgrade-controller","namespace":"system-upgrade"},
+				"spec":{"selector":{},"template":{"spec":{"containers":[{"name":"c","image":"rancher/system-upgrade-controller:v0.20.1"}]}}}}`,
+			says: "kubectl apply -f ", pinned: "version: v1.36",
+		},
+		"it leads past stable, and the one of the climb before is there": {
+			version: "v1.36.4+k3s1",
+			plans:   `{"apiVersion":"upgrade.cattle.io/v1","kind":"Plan","metadata":{"name":"k3s-server-next","namespace":"system-upgrade"}}`,
+			says:    "kubectl -n system-upgrade delete plan k3s-server-next", pinned: "version: v1.37",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := func(kind, version, items string) string {
+				return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"items":[%s]}`, kind+"List", version, items)
+			}
+			answers := map[string]string{
+				"/version":                               fmt.Sprintf(`{"gitVersion":%q}`, c.version),
+				"/api/v1/nodes":                          list("Node", "v1", ""),
+				"/apis/apps/v1/deployments":              list("Deployment", "apps/v1", c.deployments),
+				"/api/v1/namespaces/system-upgrade/pods": list("Pod", "v1", ""),
+				"/apis/upgrade.cattle.io/v1/plans":       list("Plan", "upgrade.cattle.io/v1", c.plans),
+				"/api/v1/secrets":                        list("Secret", "v1", ""),
+				"/api/v1/serviceaccounts":                list("ServiceAccount", "v1", ""),
+				"/api/v1/namespaces":                     list("Namespace", "v1", ""),
+			}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					t.Errorf("%s %s reached the cluster", r.Method, r.URL.Path)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				if answers[r.URL.Path] == "" {
+					http.NotFound(w, r)
+					return
+				}
+				_, _ = w.Write([]byte(answers[r.URL.Path]))
+			}))
+			defer server.Close()
+			config := &rest.Config{Host: server.URL}
+			client, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			term := newTerminal(&bytes.Buffer{}, &bytes.Buffer{})
+			l := &lab{folder: folder{dir: t.TempDir()}, term: term, config: config, client: client, channels: channels.BundledSource, engine: installEngine{}}
+			live := term.begin("plan")
+			result, err := l.plan(t.Context(), live)
+			live.end("")
+			if err != nil || !strings.Contains(result, "NOT applied") || !strings.Contains(result, c.says) {
+				t.Errorf("got %q, %v", result, err)
+			}
+			if content, err := os.ReadFile(l.path(planFile)); err != nil || !strings.Contains(string(content), c.pinned) {
+				t.Errorf("the Plan was not written: %s, %v", content, err)
+			}
+		})
 	}
 }
 
