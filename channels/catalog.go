@@ -36,7 +36,8 @@ type Channel struct {
 	ExcludeRegexp string `json:"excludeRegexp,omitempty"`
 }
 
-// Catalog is what a channel server knows: its channels in the server's order.
+// Catalog is what a channel server knows: its channels in the server's order. A
+// nil *Catalog has no channel.
 type Catalog struct {
 	// Source is the URL or file the catalog was read from, or [BundledSource].
 	Source string `json:"source"`
@@ -81,8 +82,15 @@ func Bundled() *Catalog {
 // Origin says in a few words where the catalog comes from and how old it is:
 // "bundled snapshot of 2026-09-30, not the channel server's answer".
 func (c *Catalog) Origin() string {
+	if c == nil {
+		return "no catalog"
+	}
 	day := c.Date.Format(time.DateOnly)
 	switch {
+	case c.Source == "":
+		return "a catalog of unknown origin"
+	case c.Date.IsZero():
+		return c.Source
 	case c.Bundled:
 		return "bundled snapshot of " + day + ", not the channel server's answer"
 	case c.Cached:
@@ -92,9 +100,16 @@ func (c *Catalog) Origin() string {
 	}
 }
 
+func (c *Catalog) channels() []Channel {
+	if c == nil {
+		return nil
+	}
+	return c.Channels
+}
+
 // Channel finds a channel by name. The error is [ErrNoChannel].
 func (c *Catalog) Channel(name string) (Channel, error) {
-	for _, ch := range c.Channels {
+	for _, ch := range c.channels() {
 		if ch.Name == name {
 			return ch, nil
 		}
@@ -123,7 +138,7 @@ func (c *Catalog) Latest(name string) (skew.Version, error) {
 // releases that must not be a stop and those that need another stop before.
 func (c *Catalog) NewestPatch(m skew.Minor) (skew.Version, error) {
 	var newest skew.Version
-	for _, ch := range c.Channels {
+	for _, ch := range c.channels() {
 		if ch.Latest.Minor() == m && ch.Latest.Prerelease() == "" && newest.Less(ch.Latest) {
 			newest = ch.Latest
 		}
@@ -138,8 +153,12 @@ func (c *Catalog) NewestPatch(m skew.Minor) (skew.Version, error) {
 // v1.36.4+k3s1, negative when to is the lower one. Anything above 1 is more than
 // the version skew policy allows as one step. Versions of different majors have
 // no distance that anyone defined; Jump counts as if a major had 1000 minors, so
-// that it is never mistaken for a step.
+// that it is never mistaken for a step. It is 0 when one of them is the zero
+// Version, which [skew.CheckUpgrade] refuses.
 func Jump(from, to skew.Version) int {
+	if from.IsZero() || to.IsZero() {
+		return 0
+	}
 	a, b := from.Minor(), to.Minor()
 	return (b.Major-a.Major)*1000 + b.Minor - a.Minor
 }

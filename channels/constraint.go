@@ -83,9 +83,10 @@ var v132 = skew.Minor{Major: 1, Minor: 32}
 // servers of the other: servers from 1.32 on withhold from agents older than
 // 1.31.5, 1.30.9 and 1.29.13 the right to list nodes, and flannel on them never
 // becomes ready (https://github.com/k3s-io/k3s/issues/11551). The version skew
-// policy allows such agents. RKE2 packs another network plugin.
+// policy allows such agents. RKE2 packs another network plugin. Of a zero Version
+// nothing is known, and nothing is reported.
 func AgentHangs(server, agent skew.Version) bool {
-	if server.Minor().Compare(v132) < 0 || agent.Minor().Compare(v132) >= 0 || server.Distribution() == "rke2" {
+	if agent.IsZero() || server.Minor().Compare(v132) < 0 || agent.Minor().Compare(v132) >= 0 || server.Distribution() == "rke2" {
 		return false
 	}
 	for _, floor := range agentFloors {

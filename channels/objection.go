@@ -14,8 +14,12 @@ type Objection struct {
 
 // Objections lists the constraints that forbid going from one version straight
 // to another, besides the version skew policy ([skew.CheckUpgrade]). A release
-// that is never a stop is no objection to a target that somebody names.
+// that is never a stop is no objection to a target that somebody names, and
+// there is none to the zero Version, which CheckUpgrade refuses.
 func Objections(from, to skew.Version, facts Facts) []Objection {
+	if from.IsZero() || to.IsZero() {
+		return nil
+	}
 	t := known()
 	a, b := t.place(from), t.place(to)
 	var os []Objection

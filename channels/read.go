@@ -73,7 +73,12 @@ type SourceError struct {
 }
 
 // Error names the source and the fault.
-func (e *SourceError) Error() string { return fmt.Sprintf("channels from %s: %v", e.Source, e.Err) }
+func (e *SourceError) Error() string {
+	if e.Source == "" {
+		return fmt.Sprintf(`channels from "": %v`, e.Err)
+	}
+	return fmt.Sprintf("channels from %s: %v", e.Source, e.Err)
+}
 
 // Unwrap gives the fault.
 func (e *SourceError) Unwrap() error { return e.Err }

@@ -170,13 +170,17 @@ func (f Fleet) After(m Move) Fleet {
 // policy wants it: first the agents that the new servers would strand, as far up
 // as the servers are now; then the servers one by one, the oldest first; then
 // the agents. Machines that are at to or above stay. The error is an
-// [*UpgradeError] when a server's way to the version is no single step.
+// [*UpgradeError] when a server's way to the version is no single step,
+// [ErrNoServers], or [ErrNoVersion] when to or a server's version is not known.
 //
 // See https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order
 // and https://docs.k3s.io/upgrades.
 func (f Fleet) Order(to Version) ([]Move, error) {
 	if len(f.Servers) == 0 {
 		return nil, ErrNoServers
+	}
+	if to.IsZero() {
+		return nil, ErrNoVersion
 	}
 	servers := slices.Clone(f.Servers)
 	slices.SortStableFunc(servers, func(a, b Server) int { return Compare(a.Version, b.Version) })

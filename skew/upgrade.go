@@ -37,6 +37,10 @@ var (
 	ErrOtherMajor = errors.New("is another major version")
 )
 
+// ErrNoVersion: one of the two versions is the zero Version, so that nothing
+// can be said of the upgrade.
+var ErrNoVersion = errors.New("an upgrade needs two versions, one is missing")
+
 // The rules of upgrades. [CheckUpgrade]'s errors carry them.
 var (
 	// RuleOneMinor is the rule that [ErrSkip] and [ErrOtherMajor] break.
@@ -61,13 +65,14 @@ var (
 
 // UpgradeError is a refused upgrade.
 type UpgradeError struct {
-	From, To Version
+	From Version `json:"from"`
+	To   Version `json:"to"`
 	// Reason is [ErrSkip], [ErrDowngrade], [ErrOtherDistribution] or [ErrOtherMajor].
-	Reason error
+	Reason error `json:"-"`
 	// Skipped is how many minors would be left out: 1 for 1.34 -> 1.36.
-	Skipped int
+	Skipped int `json:"skipped"`
 	// Rule is what forbids the upgrade.
-	Rule Rule
+	Rule Rule `json:"rule"`
 }
 
 // Error names the versions, the fault and the rule.
@@ -99,7 +104,7 @@ func distributionText(v Version) string {
 // CheckUpgrade says what kind of upgrade leads from one version to the other.
 // An upgrade that the policy forbids is an [*UpgradeError]: more than one minor
 // up, down (also by a patch or a revision: +k3s2 to +k3s1), to another
-// distribution or to another major version.
+// distribution or to another major version. The zero Version is [ErrNoVersion].
 //
 // It judges the two versions alone. What else stands in the way of a k3s
 // upgrade (etcd, the upgrade image's rules, releases that must not be a stop)
@@ -112,7 +117,7 @@ func CheckUpgrade(from, to Version) (Upgrade, error) {
 	a, b := from.Minor(), to.Minor()
 	switch {
 	case from.IsZero() || to.IsZero():
-		return Upgrade{}, errors.New("an upgrade needs two versions, one is missing")
+		return Upgrade{}, ErrNoVersion
 	case from == to:
 		return u, nil
 	case from.Distribution() != to.Distribution():

@@ -40,9 +40,12 @@ func (s *Step) FileName(n int) string { return fmt.Sprintf("%02d-%s.yaml", n, s.
 // minor can be reached, to a newer patch of this one. The catalog is that of
 // the distribution's channel server.
 //
-// The error is [ErrTop] when there is nothing above, or what
-// [channels.Ladder] returns. Without a catalog nothing is known above.
+// The error is [ErrTop] when there is nothing above, [skew.ErrNoVersion] for the
+// zero Version, or what [channels.Ladder] returns. Without a catalog nothing is known above.
 func Next(current skew.Version, catalog *channels.Catalog, opts NextOptions) (*Step, error) {
+	if current.IsZero() {
+		return nil, skew.ErrNoVersion
+	}
 	if catalog == nil {
 		return nil, fmt.Errorf("%w than %s: no catalog was given; see channels.Read and channels.Bundled", ErrTop, current)
 	}
