@@ -247,9 +247,12 @@ func (t *restorer) warn(w string) { t.r.Warnings = append(t.r.Warnings, w) }
 
 // finish names the next steps.
 func (t *restorer) finish() {
+	if root := t.det.host.root; root != "/" {
+		t.r.Commands = append(t.r.Commands, "# not here, but on the machine whose file system lies in "+root+" (for a practice cluster: bin/practice start)")
+	}
 	saved := t.v.K3sVersion
 	if saved == "" {
-		t.r.Commands = []string{"# install the k3s that wrote this datastore: the backup does not know its version", "systemctl start k3s"}
+		t.r.Commands = append(t.r.Commands, "# install the k3s that wrote this datastore: the backup does not know its version", "systemctl start k3s")
 		return
 	}
 	if t.opts.Installed != saved {
