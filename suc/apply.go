@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +105,12 @@ type applier struct {
 }
 
 func (a *applier) run(ctx context.Context) error {
+	if a.client == nil {
+		return errNoClient
+	}
+	if i := slices.Index(a.opts.Plans, nil); i >= 0 {
+		return fmt.Errorf("plan %d of %d is nil", i+1, len(a.opts.Plans))
+	}
 	if !a.opts.IgnoreLint {
 		if found := LintPlans(a.opts.Plans, LintOptions{Facts: a.opts.Facts}); found.Highest() == Error {
 			return &LintError{Findings: found}

@@ -90,7 +90,7 @@ func RKE2ServerPlan(version skew.Version, opts Options) *Plan {
 // AgentPlan is a Plan that takes k3s agents to the version of server, whose
 // Jobs first wait until server is done: the version, the namespace and the name
 // it waits for are server's own, so that the two cannot disagree. Everything
-// else comes from opts.
+// else comes from opts. Without a server Plan it is one that [LintPlans] refuses.
 func AgentPlan(server *Plan, opts Options) *Plan {
 	return agentPlan(server, "k3s-agent", K3sImage, opts)
 }
@@ -127,6 +127,9 @@ func serverPlan(version skew.Version, name, image string, opts Options) *Plan {
 }
 
 func agentPlan(server *Plan, name, image string, opts Options) *Plan {
+	if server == nil {
+		server = &Plan{}
+	}
 	p := basePlan(name, server.Namespace, server.Spec.Version, image, AgentSelector(), opts)
 	p.Namespace = server.Namespace // the Job looks for the server Plan in its own
 	p.Spec.Channel = server.Spec.Channel

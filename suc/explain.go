@@ -55,7 +55,7 @@ type ExplainOptions struct {
 // The Plan's UID, which the order of the nodes depends on, is taken from its
 // metadata: a Plan that is not applied yet has none.
 func Explain(ctx context.Context, plan *Plan, opts ExplainOptions) (*Explanation, error) {
-	if plan.Spec.Upgrade == nil {
+	if plan == nil || plan.Spec.Upgrade == nil {
 		return nil, errors.New("the Plan has no spec.upgrade: no API server takes it")
 	}
 	if opts.Now.IsZero() {

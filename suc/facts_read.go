@@ -2,6 +2,7 @@ package suc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -22,10 +23,16 @@ type Clients struct {
 	Dynamic dynamic.Interface
 }
 
+// errNoClient says that a cluster cannot be asked.
+var errNoClient = errors.New("no client of the cluster was given")
+
 // ReadFacts reads the facts of a cluster; it writes nothing. What the account
 // may not read stays unknown: names of Secrets, for instance. Channels are not
 // asked. Without a controller in the cluster the accounts stay unknown too.
 func ReadFacts(ctx context.Context, c Clients) (*Facts, error) {
+	if c.Kube == nil || c.Dynamic == nil {
+		return nil, errNoClient
+	}
 	f := &Facts{}
 	v, err := c.Kube.Discovery().ServerVersion()
 	if err != nil {
@@ -234,6 +241,12 @@ func controllerNode(ctx context.Context, kube kubernetes.Interface, d *appsv1.De
 // SecretHashes are the hashes of the Plan's Secrets that count for [Hash], as
 // the controller computes them; nothing else of a Secret is kept.
 func SecretHashes(ctx context.Context, kube kubernetes.Interface, p *Plan) ([]string, error) {
+	if p == nil {
+		return nil, nil
+	}
+	if kube == nil {
+		return nil, errNoClient
+	}
 	var out []string
 	for _, s := range p.Spec.Secrets {
 		if s.IgnoreUpdates {
@@ -255,6 +268,9 @@ func SecretHashes(ctx context.Context, kube kubernetes.Interface, p *Plan) ([]st
 // GetPlan reads a Plan from the cluster. A Plan that cannot be decoded, because
 // of a duration without a unit for instance, is an error that says so.
 func GetPlan(ctx context.Context, client dynamic.Interface, namespace, name string) (*Plan, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
 	o, err := client.Resource(Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err

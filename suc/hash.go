@@ -18,6 +18,9 @@ import (
 // It is "" when a Secret's hash is needed and not given.
 // Source: https://github.com/rancher/system-upgrade-controller/blob/v0.20.1/pkg/upgrade/plan/plan.go
 func Hash(p *Plan, version string, secretHashes []string) string {
+	if p == nil {
+		return ""
+	}
 	h := sha256.New224()
 	h.Write([]byte(munge(version)))
 	h.Write([]byte(p.Spec.ServiceAccountName))

@@ -18,7 +18,7 @@ import (
 func (d *DrainSpec) Selector() string {
 	mine, _ := labels.NewRequirement(LabelController, selection.DoesNotExist, nil)
 	selector := labels.NewSelector().Add(*mine)
-	if d.PodSelector != nil {
+	if d != nil && d.PodSelector != nil {
 		if s, err := metav1.LabelSelectorAsSelector(d.PodSelector); err == nil { // else the Plan is invalid
 			if r, ok := s.Requirements(); ok {
 				selector = selector.Add(r...)
@@ -29,7 +29,11 @@ func (d *DrainSpec) Selector() string {
 }
 
 // DrainArgs are the arguments with which the controller calls kubectl.
+// Without a DrainSpec there are none: it does not call it.
 func DrainArgs(node string, d *DrainSpec) []string {
+	if d == nil {
+		return nil
+	}
 	set := func(b *bool) bool { return b == nil || *b }
 	args := []string{"drain", node, "--pod-selector", d.Selector()}
 	if set(d.IgnoreDaemonSets) {

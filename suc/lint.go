@@ -42,6 +42,9 @@ func Lint(files []File, opts LintOptions) Findings {
 func LintPlans(plans []*Plan, opts LintOptions) Findings {
 	l := newLinter(opts)
 	for _, p := range plans {
+		if p == nil {
+			p = &Plan{}
+		}
 		value, _ := cleaned(p) // a Plan always has a JSON form
 		l.subjects = append(l.subjects, &subject{plan: p, doc: &document{namespace: p.Namespace, name: p.Name, plan: p, value: value}})
 	}

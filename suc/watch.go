@@ -49,6 +49,9 @@ type WatchOptions struct {
 //
 // The error is the context's, or says why the cluster could not be read.
 func Watch(ctx context.Context, c Clients, namespace, name string, opts WatchOptions) (*WatchResult, error) {
+	if c.Kube == nil || c.Dynamic == nil {
+		return nil, errNoClient
+	}
 	opts.Settle = orDuration(opts.Settle, 2*time.Minute)
 	opts.StuckAfter = orDuration(opts.StuckAfter, 5*time.Minute)
 	opts.LostAfter = orDuration(opts.LostAfter, 10*time.Minute)

@@ -3,6 +3,7 @@ package apiusage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -77,6 +78,9 @@ var passing = map[string]bool{"events": true, "endpointslices": true, "leases": 
 // the resources in the table of [Removals] and writes nothing. A resource that
 // may not be listed is named in NotRead.
 func FindObjects(ctx context.Context, d discovery.DiscoveryInterface, m metadata.Interface, target skew.Minor) (*Found, error) {
+	if d == nil || m == nil {
+		return nil, errors.New("looking for objects needs a discovery and a metadata client")
+	}
 	served, err := servedVersions(d)
 	if err != nil {
 		return nil, err

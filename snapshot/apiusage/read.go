@@ -22,6 +22,9 @@ func Read(ctx context.Context, servers ...rest.Interface) (*Usage, error) {
 	}
 	var all []*Usage
 	for _, c := range servers {
+		if c == nil {
+			return nil, errors.New("an API server to ask for its metrics has no client")
+		}
 		u, err := readOne(ctx, c)
 		if err != nil {
 			return nil, err

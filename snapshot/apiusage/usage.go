@@ -161,6 +161,12 @@ func (u *Usage) String() string {
 	for i, a := range u.APIs {
 		names[i] = a.String()
 	}
+	switch len(names) {
+	case 0:
+		return "no deprecated API called"
+	case 1:
+		return "1 deprecated API called: " + names[0]
+	}
 	return fmt.Sprintf("%d deprecated APIs called: %s", len(names), strings.Join(names, ", "))
 }
 

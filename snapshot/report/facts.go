@@ -90,7 +90,10 @@ func sortedPairs(m map[[2]string]bool) [][2]string {
 // identities are the cluster, the nodes and the workloads, what is not the same
 // first.
 func identities(c *snapshot.Comparison) []Identity {
-	out := []Identity{{Kind: "Cluster", Name: "kube-system", Before: c.Before.ClusterUID, After: c.After.ClusterUID}}
+	var out []Identity
+	if c.Before.ClusterUID != "" || c.After.ClusterUID != "" {
+		out = append(out, Identity{Kind: "Cluster", Name: "kube-system", Before: c.Before.ClusterUID, After: c.After.ClusterUID})
+	}
 	for _, n := range c.Nodes {
 		i := Identity{Kind: "Node", Name: n.Name, Before: n.UIDBefore, After: n.UIDAfter, Ready: "not Ready"}
 		if n.ReadyAfter {

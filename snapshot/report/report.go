@@ -144,7 +144,12 @@ func (r *Report) deprecated() *Deprecated {
 }
 
 // Removed are the APIs that the target takes away.
-func (d *Deprecated) Removed() []apiusage.API { return d.Usage.Removed(d.Target) }
+func (d *Deprecated) Removed() []apiusage.API {
+	if d.Usage == nil {
+		return nil
+	}
+	return d.Usage.Removed(d.Target)
+}
 
 // Gone reports whether the target takes one API away.
 func (d *Deprecated) Gone(a apiusage.API) bool {
@@ -206,8 +211,12 @@ type Plan struct {
 // first, so that nothing of that is cut off unseen.
 const maxIdentities = 60
 
-// New compares two snapshots and fills in what they tell.
+// New compares two snapshots and fills in what they tell. Without one of them
+// the verdict is not-comparable.
 func New(before, after *snapshot.Snapshot, opts snapshot.CompareOptions) *Report {
+	if before == nil || after == nil {
+		return FromComparison(snapshot.Compare(before, after, opts))
+	}
 	return FromComparison(snapshot.Compare(before, after, opts), versions(before, after)...)
 }
 
@@ -215,6 +224,9 @@ func New(before, after *snapshot.Snapshot, opts snapshot.CompareOptions) *Report
 // are given.
 func FromComparison(c *snapshot.Comparison, versions ...Version) *Report {
 	r := &Report{Comparison: c, Versions: versions}
+	if c == nil {
+		return r
+	}
 	if len(versions) == 0 && c.Before.ServerVersion != "" {
 		r.Versions = []Version{{"API server", c.Before.ServerVersion, c.After.ServerVersion}}
 	}
