@@ -87,12 +87,15 @@ func Attempt(ctx context.Context, client kubernetes.Interface, node string, opts
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	if client == nil {
+		return nil, errNoClient
+	}
 	r := newRun(ctx, client, node, opts)
 	defer r.stop()
 
 	others, err := otherNodes(ctx, client, node)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	r.result.OtherNodes = others
 
@@ -131,6 +134,9 @@ func Attempt(ctx context.Context, client kubernetes.Interface, node string, opts
 // otherNodes counts the nodes besides this one that could take Pods, and fails
 // when this one does not exist. Without the right to list nodes it is -1.
 func otherNodes(ctx context.Context, client kubernetes.Interface, name string) (int, error) {
+	if name == "" {
+		return 0, fmt.Errorf("%w: no name was given", ErrNoNode)
+	}
 	if _, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return 0, nodeError(name, err)
 	}

@@ -1,8 +1,10 @@
 package drainprobe
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 )
 
@@ -39,8 +41,9 @@ type Decision struct {
 	Reasons []string `json:"reasons"`
 }
 
-// String is the decision as one line, decision=ACTION.
-func (d *Decision) String() string { return "decision=" + string(d.Action) }
+// String is the decision as one line, decision=ACTION, and decision=none where
+// nothing could be decided.
+func (d *Decision) String() string { return "decision=" + string(cmp.Or(d.Action, "none")) }
 
 // WriteText writes the decision and one reason a line.
 func (d *Decision) WriteText(w io.Writer) error {
@@ -61,6 +64,7 @@ type evidence struct {
 	finishes   string // in words: that it does
 	doesNot    string // and that it does not
 	verdict    Verdict
+	missing    bool // there is no such node
 	why        []string
 	lost       []string // services without a ready Pod while the node is empty
 	otherNodes int      // Ready and schedulable; -1 unknown
@@ -89,8 +93,20 @@ const (
 //     help, and upgrade-without-drain where it would not (a budget that can
 //     never allow a disruption).
 //   - Undecided counts as blocked, and the reasons say so.
+//
+// Without evidence, with a forecast that has no verdict, and for a node that the
+// cluster does not have the Action is empty, and the reason says so.
 func Decide(from Evidence, p Policy) *Decision {
+	if v := reflect.ValueOf(from); !v.IsValid() || v.IsNil() {
+		return &Decision{Reasons: []string{"nothing was forecast or tried"}}
+	}
 	e := from.evidence()
+	switch {
+	case e.missing:
+		return &Decision{Reasons: e.why}
+	case e.verdict == "":
+		return &Decision{Reasons: []string{"the forecast has no verdict"}}
+	}
 	d := &Decision{}
 	add := func(format string, args ...any) { d.Reasons = append(d.Reasons, fmt.Sprintf(format, args...)) }
 	alone := e.otherNodes == 0
@@ -146,8 +162,10 @@ func (a *Attempted) evidence() evidence {
 		e.verdict = VerdictDrains
 	} else if a.Reason != "" {
 		e.why = append(e.why, a.Reason)
+	} else if len(a.Pending) == 0 {
+		e.why = append(e.why, "the attempt does not say why")
 	}
-	e.flags = !a.Drained && len(a.Evicted)+len(a.Pending) == 0
+	e.flags = !a.Drained && a.Reason != "" && len(a.Evicted)+len(a.Pending) == 0
 	seen := map[string]bool{}
 	for _, p := range a.Pending {
 		if line := fmt.Sprintf("%s: %s", p.WorkloadKey(), p.Reason); !seen[line] {

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// errNoClient says that a cluster cannot be asked.
+var errNoClient = errors.New("no client of the cluster was given")
+
 // ErrNoNode is what Attempt returns for a node that the cluster does not have.
 var ErrNoNode = errors.New("no such node")
 

@@ -257,6 +257,7 @@ func someNames(names []string, most int) string {
 
 func (f *Forecasted) evidence() evidence {
 	e := evidence{finishes: "the forecast is that a drain finishes", doesNot: "the forecast is that a drain does not finish", verdict: f.Verdict, otherNodes: f.OtherNodes, flags: f.heldByFlags, helpKnown: f.Verdict != VerdictDrains}
+	e.missing = f.Missing
 	if f.Verdict != VerdictDrains {
 		e.why = f.Reasons
 	}

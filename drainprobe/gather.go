@@ -24,6 +24,9 @@ const fewNamespaces = 3
 // Nodes, Pods and PodDisruptionBudgets must be readable: *AccessError says
 // what is missing. What else may not be read becomes a Gap.
 func Gather(ctx context.Context, client kubernetes.Interface, node string, opts Options) (*World, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
 	g := &gatherer{ctx: ctx, client: client, w: &World{Taken: time.Now()}}
 	if err := g.nodes(); err != nil {
 		return nil, err
@@ -75,6 +78,9 @@ func Gather(ctx context.Context, client kubernetes.Interface, node string, opts 
 
 // GatherAll reads what forecasts for all nodes need.
 func GatherAll(ctx context.Context, client kubernetes.Interface) (*World, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
 	g := &gatherer{ctx: ctx, client: client, w: &World{Taken: time.Now()}}
 	all := []string{metav1.NamespaceAll}
 	var err error

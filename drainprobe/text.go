@@ -18,11 +18,14 @@ func (f *Forecasted) String() string {
 // and why, what stays and what finds no place, what would help.
 func (f *Forecasted) WriteText(w io.Writer) error {
 	b := &strings.Builder{}
-	head := map[Verdict]string{
+	head, ok := map[Verdict]string{
 		VerdictDrains:    "DRAINS: a drain of %s finishes",
 		VerdictBlocked:   "BLOCKED: a drain of %s does not finish",
 		VerdictUndecided: "UNDECIDED: whether a drain of %s finishes",
 	}[f.Verdict]
+	if !ok {
+		head = "no forecast of a drain of %q"
+	}
 	fmt.Fprintf(b, head, f.Node)
 	if f.Verdict == VerdictDrains && f.Time.Likely > 0 {
 		fmt.Fprintf(b, " in about %s (at most %s)", seconds(f.Time.Likely), seconds(f.Time.Most))
