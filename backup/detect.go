@@ -88,6 +88,9 @@ var insteadOfExternal = map[string]string{
 // (datastore-endpoint in config.yaml, config.yaml.d, the service's arguments or
 // environment), or none. An error means that it could not be decided.
 func Detect(ctx context.Context, dataDir string, opts DetectOptions) (*Detection, error) {
+	if dataDir == "" {
+		return nil, errNoFolder
+	}
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return nil, err

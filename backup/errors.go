@@ -35,6 +35,10 @@ var (
 	ErrNewer = errors.New("the backup is of a newer k3s")
 )
 
+// errNoFolder: an empty path is a setting that is missing, and never the folder
+// that the program happens to run in.
+var errNoFolder = errors.New("the path of a folder is empty")
+
 // Error is a failure of one step on one path, with what to do about it.
 type Error struct {
 	Op   string // what was tried, e.g. "save", "read token"

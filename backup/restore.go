@@ -99,6 +99,9 @@ func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*Re
 	if err := checkVersion(opts.Installed); err != nil {
 		return nil, fail("restore", dataDir, err, "leave the installed version out and k3s is asked")
 	}
+	if dir == "" || dataDir == "" {
+		return nil, errNoFolder
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -145,6 +148,9 @@ func Restore(ctx context.Context, dir, dataDir string, opts RestoreOptions) (*Re
 func Undo(ctx context.Context, dataDir string) (*Recovery, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if dataDir == "" {
+		return nil, errNoFolder
 	}
 	server := filepath.Join(dataDir, "server")
 	if _, err := os.Stat(server); err != nil {

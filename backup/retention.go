@@ -74,6 +74,9 @@ func prune(ctx context.Context, root string, keep int, just string) ([]string, e
 	if keep < 1 {
 		return nil, fmt.Errorf("keep %d backups: at least one must stay", keep)
 	}
+	if root == "" {
+		return nil, errNoFolder
+	}
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
