@@ -154,6 +154,9 @@ func isJSON(err error) bool {
 // name ends in ".gz", readable by its owner alone. An existing file is
 // [ErrExists] unless overwrite is set.
 func (s *Snapshot) WriteFile(path string, overwrite bool) error {
+	if path == "" {
+		return errors.New("no file to write the snapshot to")
+	}
 	if !overwrite {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s %w", path, ErrExists)
