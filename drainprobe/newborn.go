@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // newborn is the Pod that a controller would make of its template now, in
@@ -172,9 +173,26 @@ func samePlacement(a, b *corev1.Pod) bool {
 	}
 	return maps.Equal(a.Labels, b.Labels) && maps.Equal(s.NodeSelector, t.NodeSelector) && s.SchedulerName == t.SchedulerName &&
 		equality.Semantic.DeepEqual(s.Affinity, t.Affinity) &&
-		equality.Semantic.DeepEqual(s.TopologySpreadConstraints, t.TopologySpreadConstraints) &&
+		equality.Semantic.DeepEqual(unmerged(s.TopologySpreadConstraints), unmerged(t.TopologySpreadConstraints)) &&
 		equality.Semantic.DeepEqual(lasting(s.Tolerations), lasting(t.Tolerations)) &&
 		slices.Equal(hostPorts(a), hostPorts(b)) && slices.Equal(claimNames(a), claimNames(b))
+}
+
+// unmerged drops the expressions that the API server adds to a new Pod's
+// selectors for matchLabelKeys (from 1.34 on).
+func unmerged(list []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
+	out := slices.Clone(list)
+	for i, c := range out {
+		if len(c.MatchLabelKeys) == 0 || c.LabelSelector == nil {
+			continue
+		}
+		s := *c.LabelSelector
+		s.MatchExpressions = slices.DeleteFunc(slices.Clone(s.MatchExpressions), func(r metav1.LabelSelectorRequirement) bool {
+			return r.Operator == metav1.LabelSelectorOpIn && len(r.Values) == 1 && slices.Contains(c.MatchLabelKeys, r.Key)
+		})
+		out[i].LabelSelector = &s
+	}
+	return out
 }
 
 func claimNames(p *corev1.Pod) []string {

@@ -137,6 +137,26 @@ func TestNewPodsAreOfTheTemplate(t *testing.T) {
 	}
 }
 
+// TestWhatTheServerAddsIsNoDifference: Pods as the API server made them of their
+// template are like it.
+func TestWhatTheServerAddsIsNoDifference(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenarios(t, "own") {
+		if !strings.HasSuffix(s.name(), "spread-by-revision") {
+			continue
+		}
+		w := readState(t, s.dir)
+		m := newModel(w, s.Node, Options{})
+		for id := range m.pods {
+			if m.newbornOf(id) != nil {
+				t.Errorf("%s: Pod %s differs from its template", s.name(), m.pods[id].obj.Name)
+			}
+		}
+		return
+	}
+	t.Error("no such record")
+}
+
 // workQueue gives the Pods to a Job without completions.
 func workQueue(succeeded int32, manager string) func(*World) {
 	return func(w *World) {
