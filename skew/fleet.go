@@ -191,7 +191,11 @@ func (f Fleet) Order(to Version) ([]Move, error) {
 			continue
 		}
 		if Check(Kubelet, n.Kubelet, to) != nil {
-			moves = append(moves, Move{MoveNode, n.Name, n.Kubelet, now, fmt.Sprintf("servers at %s would strand it", to.Minor())})
+			reason := fmt.Sprintf("servers at %s would strand it", to.Minor())
+			if n.Kubelet.IsZero() {
+				reason = fmt.Sprintf("its version is not known, and servers at %s may strand it", to.Minor())
+			}
+			moves = append(moves, Move{MoveNode, n.Name, n.Kubelet, now, reason})
 		}
 	}
 	for _, s := range servers {

@@ -3,6 +3,7 @@ package skew_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,24 @@ func TestOrderRefusesWhatIsNoStep(t *testing.T) {
 	moves, err := fleet().Order(skew.MustParse("v1.35.8+k3s1"))
 	if err != nil || len(moves) != 1 || moves[0].Name != "edge-7" {
 		t.Errorf("servers that are there stay: %v, %v", moves, err)
+	}
+}
+
+func TestOrderSaysOfAnUnknownAgentWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	f := fleet()
+	f.Nodes = append(f.Nodes, skew.Node{Name: "edge-9"})
+	moves, err := f.Order(skew.MustParse("v1.36.4+k3s1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range moves {
+		if m.Name == "edge-9" && m.To.Minor() == skew.MustParse("v1.35.8+k3s1").Minor() && !strings.HasPrefix(m.Why, "its version is not known") {
+			t.Errorf("%s", m)
+		}
+	}
+	if !slices.ContainsFunc(moves, func(m skew.Move) bool { return m.Name == "edge-9" }) {
+		t.Error("it is left out")
 	}
 }
 
