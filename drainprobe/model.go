@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
@@ -35,6 +36,7 @@ type model struct {
 	namespaces map[string]*corev1.Namespace
 	classes    map[string]*class
 	matches    map[matchKey][]int
+	byLabel    map[[2]string]map[string][]int // by namespace and key, then value
 	volumes    *volumeIndex
 	byUID      map[types.UID]int // index of each Pod
 	byName     map[string]int    // index of each node
@@ -79,7 +81,7 @@ func newModel(w *World, node string, opts Options) *model {
 func newModelOf(w *World, node string, opts Options, only map[string]bool) *model {
 	m := &model{world: w, opts: opts, only: only, names: newResourceNames(), drained: -1,
 		byNS: map[string][]int{}, namespaces: map[string]*corev1.Namespace{}, classes: map[string]*class{},
-		matches: map[matchKey][]int{}, byUID: make(map[types.UID]int, len(w.Pods)), newborns: map[int]*newborn{}, wishers: map[string]int{}, values: map[string]labelValues{}}
+		matches: map[matchKey][]int{}, byLabel: map[[2]string]map[string][]int{}, byUID: make(map[types.UID]int, len(w.Pods)), newborns: map[int]*newborn{}, wishers: map[string]int{}, values: map[string]labelValues{}}
 	for _, ns := range w.Namespaces {
 		m.namespaces[ns.Name] = ns
 	}
@@ -187,13 +189,44 @@ func (m *model) matching(namespace string, s labels.Selector) []int {
 		return ids
 	}
 	var ids []int
-	for _, id := range m.byNS[namespace] {
+	for _, id := range m.candidates(namespace, s) {
 		if s.Matches(labels.Set(m.pods[id].obj.Labels)) {
 			ids = append(ids, id)
 		}
 	}
 	m.matches[key] = ids
 	return ids
+}
+
+// candidates are the Pods of the start in a namespace that a selector can match:
+// those with the one value that it asks for, if it does.
+func (m *model) candidates(namespace string, s labels.Selector) []int {
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				return m.labelled(namespace, r.Key())[values[0]]
+			}
+		}
+	}
+	return m.byNS[namespace]
+}
+
+// labelled lists a namespace's Pods of the start by their value of a label.
+func (m *model) labelled(namespace, key string) map[string][]int {
+	at := [2]string{namespace, key}
+	byValue, ok := m.byLabel[at]
+	if !ok {
+		byValue = map[string][]int{}
+		for _, id := range m.byNS[namespace] {
+			if v, has := m.pods[id].obj.Labels[key]; has {
+				byValue[v] = append(byValue[v], id)
+			}
+		}
+		m.byLabel[at] = byValue
+	}
+	return byValue
 }
 
 // class is what decides where a Pod may run. Pods of one template share it.
