@@ -14,7 +14,6 @@ import (
 	_ "modernc.org/sqlite" // the driver that backup uses too
 
 	"github.com/k3sladder/k3sladder/backup"
-	"github.com/k3sladder/k3sladder/skew"
 )
 
 // backup saves datastore and token, and proves that they belong together.
@@ -22,16 +21,6 @@ func (l *lab) backup(ctx context.Context, live *live) (string, error) {
 	server, err := l.server(ctx)
 	if err != nil {
 		return "", err
-	}
-	// After the upgrade, what is there is the only way back.
-	if _, err := os.Stat(l.path(beforeFile)); err == nil {
-		var before beforeRecord
-		if err := l.read(beforeFile, "before", &before); err != nil {
-			return "", err
-		}
-		if recorded, err := skew.Parse(before.ServerVersion); err != nil || recorded != server {
-			return "", fmt.Errorf("the cluster runs %s and %s was recorded at %s: a backup of the lab is one of before; to save this cluster too use: backup save --out DIR", server, l.path(beforeFile), before.ServerVersion)
-		}
 	}
 	node, err := l.node(ctx)
 	if err != nil {

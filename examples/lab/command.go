@@ -83,7 +83,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")
 	f.StringVar(&o.language, "lang", "en", "language of the report: en or ja")
 	f.StringVar(&o.channels, "channels", "", `release channels: a URL, a saved file, or "bundled" (default: k3s's channel server)`)
-	f.StringVar(&o.crd, "crd", "", "CRD of system-upgrade-controller: a URL or a file (default: its official release)")
+	f.StringVar(&o.crd, "crd", "", `CRD of system-upgrade-controller: a URL, a file, or "bundled" (default: its official release)`)
 	f.StringVar(&o.installScript, "install-script", "", "k3s install script: a URL or a file (default: the target version's own)")
 	f.StringVar(&o.service, "service", "/etc/systemd/system/k3s.service", "unit of the running k3s, whose arguments must not be lost")
 	f.StringVar(&o.k3sConfig, "k3s-config", "/etc/rancher/k3s/config.yaml", "k3s's config file")
@@ -128,8 +128,8 @@ func (o *options) stepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "step NAME",
 		Short: "Do one step",
-		Long: `Does one step. Every step can be repeated with --force; before and backup
-only until the upgrade.
+		Long: `Does one step. Every step can be repeated with --force; those that belong
+before the upgrade only until it is done.
 
 Exit status: 0 done, 1 a negative verdict, 2 failed.`,
 		Example: "  lab step before\n  lab step backup --force",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/k3sladder/k3sladder/drainprobe"
 )
 
@@ -13,6 +15,9 @@ func (l *lab) drain(ctx context.Context, live *live) (string, error) {
 	node, err := l.node(ctx)
 	if err != nil {
 		return "", err
+	}
+	if node.Spec.Unschedulable {
+		l.cordoned(node, live)
 	}
 	options := l.drainOptions(live)
 	options.WaitReady = l.readyTimeout
@@ -35,6 +40,11 @@ func (l *lab) drain(ctx context.Context, live *live) (string, error) {
 	}
 	result := fmt.Sprintf("%s; %s\n%s", outcome, decision, strings.Join(decision.Reasons, "\n"))
 	return result, l.write(drainFile, []byte(output+decision.String()+"\n"))
+}
+
+// cordoned says of a node that it is cordoned, and stays so.
+func (l *lab) cordoned(node *corev1.Node, live *live) {
+	live.note("node %s is cordoned: a Pod that has to start again stays Pending; unless it is meant to be (a killed drain leaves it so): kubectl uncordon %s", node.Name, node.Name)
 }
 
 func (l *lab) drainOptions(live *live) drainprobe.Options {

@@ -78,6 +78,9 @@ func (l *lab) run(ctx context.Context, todo []step) error {
 		var result string
 		err := l.sameCluster(ctx, s)
 		if err == nil {
+			err = l.inTime(ctx, s)
+		}
+		if err == nil {
 			result, err = s.run(l, ctx, live)
 		}
 		if err != nil {
@@ -119,7 +122,10 @@ func (l *lab) preflight(ctx context.Context) error {
 	if err := l.engine.can(ctx, to); err != nil {
 		return fmt.Errorf("%s cannot be had: %w", to, err)
 	}
-	return nil
+	if l.crd != "" {
+		_, err = l.planCRD(ctx, live)
+	}
+	return err
 }
 
 // failed says which step it was, and after an interrupt how to go on.
@@ -135,9 +141,14 @@ func (l *lab) failed(ctx context.Context, s step, err error) error {
 	}
 }
 
-// missing are the steps whose files are not all there.
+// missing are the steps whose files are not all there, without those of before
+// an upgrade that is done.
 func (l *lab) missing(todo []step) (left []step) {
+	_, err := os.Lstat(l.path(upgradeFile))
 	for _, s := range todo {
+		if err == nil && s.early {
+			continue
+		}
 		if slices.ContainsFunc(s.files, func(name string) bool { _, err := os.Lstat(l.path(name)); return err != nil }) {
 			left = append(left, s)
 		}
@@ -155,7 +166,31 @@ func (l *lab) goOn(todo, left []step) error {
 	for _, s := range left[1:] {
 		next += ", then " + s.name
 	}
-	return fmt.Errorf("%d of %d steps are done; to go on, with the same flags: %s", len(todo)-len(left), len(todo), next)
+	return fmt.Errorf("%d of %d steps left; to go on, with the same flags: %s", len(left), len(todo), next)
+}
+
+// inTime is nil unless the step belongs before the upgrade and that is done:
+// its record would be one of after, and what is there of before would be lost.
+func (l *lab) inTime(ctx context.Context, s step) error {
+	if _, err := os.Lstat(l.path(beforeFile)); err != nil || !s.early || s.name == "before" {
+		return nil
+	}
+	var before beforeRecord
+	if err := l.read(beforeFile, "before", &before); err != nil {
+		return err
+	}
+	server, err := l.server(ctx)
+	if err != nil {
+		return err
+	}
+	if recorded, err := skew.Parse(before.ServerVersion); err == nil && recorded == server {
+		return nil
+	}
+	err = fmt.Errorf("the cluster runs %s and %s was recorded at %s: this step belongs before the upgrade, and what there is of it stays", server, l.path(beforeFile), before.ServerVersion)
+	if s.name == "backup" {
+		err = fmt.Errorf("%w; to save this cluster too use: backup save --out DIR", err)
+	}
+	return err
 }
 
 // sameCluster is nil unless before.json is there and of another cluster than

@@ -356,7 +356,8 @@ func TestRealModeWithAnInstallScriptOfItsOwn(t *testing.T) {
 
 	// The classic mistake: recording "before" when it is after.
 	expect(step(2, "before", "--force"), "the only record of what was before")
-	expect(step(2, "backup", "--force"), "a backup of the lab is one of before")
+	expect(step(2, "backup", "--force"), "belongs before the upgrade")
+	expect(step(2, "drain", "--force"), "belongs before the upgrade")
 	step(0, "upgrade", "--force") // an upgrade that is done is not done again
 	step(0, "after")
 	step(0, "plan")

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
@@ -237,9 +241,9 @@ func TestWaitingForWebSaysWhatItWaitsFor(t *testing.T) {
 	pulling := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}}
 	for want, objects := range map[string][]runtime.Object{
-		"; node a is cordoned, so web-1 stays Pending: kubectl uncordon a": {server(true), pod(pending)},
-		"; web-1 stays Pending: 0/1 nodes are available":                   {server(false), pod(pending)},
-		"; web-1: ImagePullBackOff: no such image":                         {server(false), pod(pulling)},
+		"; kubectl uncordon a: cordoned, so web-1 stays Pending": {server(true), pod(pending)},
+		"; web-1 stays Pending: 0/1 nodes are available":         {server(false), pod(pending)},
+		"; web-1: ImagePullBackOff: no such image":               {server(false), pod(pulling)},
 		"": {server(true), pod(corev1.PodStatus{})},
 	} {
 		if got := (&lab{client: fake.NewClientset(objects...)}).webWaitsFor(t.Context()); got != want {
@@ -397,9 +401,57 @@ func TestARecordOfAnotherClusterIsNotWrittenOver(t *testing.T) {
 		}
 		ran := false
 		l.term, l.force = newTerminal(io.Discard, io.Discard), true
-		err := l.run(t.Context(), []step{{"drain", []string{drainFile}, "", func(*lab, context.Context, *live) (string, error) { ran = true; return "", nil }}})
+		err := l.run(t.Context(), []step{{"drain", []string{drainFile}, false, "", func(*lab, context.Context, *live) (string, error) { ran = true; return "", nil }}})
 		if ran != same || (err == nil) != same {
 			t.Errorf("%s: the step ran: %v, %v", before, ran, err)
+		}
+	}
+}
+
+// labOn is a lab whose API server says that version, and nothing else.
+func labOn(t *testing.T, version string) *lab {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"gitVersion":%q}`, version)
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{folder: folder{dir: t.TempDir()}, config: config, client: client, term: newTerminal(io.Discard, io.Discard)}
+}
+
+func TestACRDThatIsNotThereIsNoticedBeforeTheDrain(t *testing.T) {
+	t.Parallel()
+	l := labOn(t, "v1.34.11+k3s1")
+	script := filepath.Join(l.dir, "install.sh")
+	write(t, script, "#!/bin/sh\n")
+	l.engine, l.to = installEngine{script: script}, "v1.35.8+k3s1"
+	for crd, want := range map[string]string{"": "", "bundled": "", filepath.Join(l.dir, "nothing"): "--crd"} {
+		l.crd = crd
+		if err := l.preflight(t.Context()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("--crd %q: %v", crd, err)
+		}
+	}
+}
+
+func TestAStepOfBeforeIsNotDoneAfterTheUpgrade(t *testing.T) {
+	t.Parallel()
+	l := labOn(t, "v1.35.4+k3s1")
+	for before, late := range map[string]bool{"": false, "v1.35.4+k3s1": false, "v1.34.4+k3s1": true} {
+		if before != "" {
+			write(t, l.path(beforeFile), fmt.Sprintf(`{"server_version": %q}`, before))
+		}
+		for _, s := range steps {
+			want := late && slices.Contains([]string{"workload", "deprecated", "backup", "drain"}, s.name)
+			if err := l.inTime(t.Context(), s); (err != nil) != want {
+				t.Errorf("before %q, step %s: %v", before, s.name, err)
+			}
+		}
+		if err := os.RemoveAll(l.path(beforeFile)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (l *lab) planned(ctx context.Context, server skew.Version, live *live) (nex
 // our types where nothing may be fetched.
 func (l *lab) planCRD(ctx context.Context, live *live) ([]byte, error) {
 	source := l.crd
-	if source == "" && l.engine.offline() {
+	if source == "bundled" || source == "" && l.engine.offline() {
 		return suc.CRD(), nil
 	}
 	if source == "" {
@@ -112,7 +112,7 @@ func (l *lab) planCRD(ctx context.Context, live *live) ([]byte, error) {
 	live.say("fetching %s", source)
 	crd, err := fetch(ctx, source)
 	if err != nil {
-		return nil, fmt.Errorf("%w; --crd takes a mirror's URL or a file", err)
+		return nil, fmt.Errorf("%w; --crd takes a mirror's URL, a file, or \"bundled\"", err)
 	}
 	return crd, nil
 }

@@ -145,7 +145,7 @@ func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Versio
 		defer func() { err = errors.Join(err, giveBack()) }()
 	default:
 		if node.Spec.Unschedulable {
-			live.note("node %s is cordoned: a Pod that has to start again stays Pending; unless it is meant to be (a killed drain leaves it so): kubectl uncordon %s", node.Name, node.Name)
+			l.cordoned(node, live)
 		}
 	}
 	if err := l.engine.upgrade(ctx, from, to, live); err != nil {

@@ -123,7 +123,8 @@ func (l *lab) webWaitsFor(ctx context.Context) string {
 				continue
 			}
 			if node, err := l.node(ctx); err == nil && node.Spec.Unschedulable {
-				return fmt.Sprintf("; node %s is cordoned, so %s stays Pending: kubectl uncordon %s", node.Name, pod.Name, node.Name)
+				// The remedy first: a line that moves is cut.
+				return fmt.Sprintf("; kubectl uncordon %s: cordoned, so %s stays Pending", node.Name, pod.Name)
 			}
 			return fmt.Sprintf("; %s stays Pending: %s", pod.Name, c.Message)
 		}
