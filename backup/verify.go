@@ -95,6 +95,9 @@ func Verify(ctx context.Context, dir string, opts VerifyOptions) (*Verification,
 	}
 	token, err := readToken(tokenPath)
 	if err != nil && opts.Token != "" {
+		if _, statErr := os.Stat(opts.Token); errors.Is(statErr, os.ErrNotExist) {
+			err = fail("read token", opts.Token, ErrNoToken, "there is no such file")
+		}
 		return nil, err
 	}
 	if err != nil {

@@ -173,7 +173,9 @@ func (l *linter) first(s *subject) *subject {
 		if len(next) == 0 {
 			return nil
 		}
-		s = next[0]
+		// Files of one way up have Plans of the same names.
+		at := slices.IndexFunc(next, func(other *subject) bool { return other.index == s.index })
+		s = next[max(at, 0)]
 	}
 	return nil
 }

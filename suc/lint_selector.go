@@ -49,8 +49,8 @@ func (s *subject) judgeSelector(l *linter) {
 		return
 	}
 	if s.nodesKnown && len(s.nodes) == 0 && len(l.facts.Nodes) > 0 {
-		if why := s.whyNone(l.facts); why != "" {
-			s.add("selector-matches-nothing", at, why+": the Plan says Complete although nothing was done", "")
+		if why, fix := s.whyNone(l.facts); why != "" {
+			s.add("selector-matches-nothing", at, why+": the Plan says Complete although nothing was done", fix)
 		}
 	}
 	s.judgeRoles()
@@ -163,8 +163,8 @@ func system(key string) bool {
 }
 
 // whyNone says what keeps every node out; "" when all that is missing is a
-// label that somebody may mean to put on a node later.
-func (s *subject) whyNone(facts *Facts) string {
+// label that somebody may mean to put on a node later. fix may be empty.
+func (s *subject) whyNone(facts *Facts) (why, fix string) {
 	fits := func(n *Node, k string) bool {
 		d, v, has := s.demands[k], "", false
 		v, has = n.Labels[k]
@@ -187,27 +187,33 @@ func (s *subject) whyNone(facts *Facts) string {
 				labels[l] = true
 			}
 		}
+		if !s.demands[k].present {
+			if k == ControlPlaneLabel {
+				fix = "leave the Plan out as long as every node is a server (plan next --no-agents)"
+			}
+			return fmt.Sprintf("every node of the cluster has label %s (%s), which it excludes", k, quoted(values)), fix
+		}
 		if len(values) > 0 {
-			return fmt.Sprintf("no node of the cluster has label %s as demanded (its values there: %s)", k, quoted(values))
+			return fmt.Sprintf("no node of the cluster has label %s as demanded (its values there: %s)", k, quoted(values)), ""
 		}
 		if near := nearest(k, slices.Sorted(maps.Keys(labels))); near != "" && distance(k, near, 2) <= 2 {
-			return fmt.Sprintf("no node of the cluster has label %s, and there is %s", k, near)
+			return fmt.Sprintf("no node of the cluster has label %s, and there is %s", k, near), ""
 		}
 		if system(k) {
-			return "no node of the cluster has label " + k
+			return "no node of the cluster has label " + k, ""
 		}
-		return ""
+		return "", ""
 	}
 	for _, n := range facts.Nodes {
 		if slices.ContainsFunc(keys, func(k string) bool { return !fits(&n, k) }) {
 			continue
 		}
 		if n.Labels[LabelPlanPrefix+s.plan.Name] == "disabled" {
-			return "every node that fits is excluded by its label " + LabelPlanPrefix + s.plan.Name + "=disabled"
+			return "every node that fits is excluded by its label " + LabelPlanPrefix + s.plan.Name + "=disabled", ""
 		}
-		return "the nodes that fit have no label " + corev1.LabelHostname + ", which the controller demands"
+		return "the nodes that fit have no label " + corev1.LabelHostname + ", which the controller demands", ""
 	}
-	return "no node of the cluster fits all of the selector"
+	return "no node of the cluster fits all of the selector", ""
 }
 
 func quoted(set map[string]bool) string {

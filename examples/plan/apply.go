@@ -70,6 +70,9 @@ Exit status: 0 applied, 1 refused by lint, 2 failure.`,
 			if errors.As(err, &refused) {
 				return cli.Negative(err)
 			}
+			if errors.Is(err, suc.ErrNoCRD) {
+				return fmt.Errorf("%w; --crd official --controller official brings both along", err)
+			}
 			return err
 		},
 	}
