@@ -28,7 +28,8 @@ var (
 	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// ErrNoCRD: the cluster does not know Plans, and no CRD was given to install.
+// ErrNoCRD: the cluster does not know Plans, and nothing said how to install
+// the CRD.
 var ErrNoCRD = errors.New("the cluster has no CRD " + CRDName)
 
 // LintError is a refusal to apply Plans that would not do what they say.

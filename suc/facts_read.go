@@ -266,12 +266,16 @@ func SecretHashes(ctx context.Context, kube kubernetes.Interface, p *Plan) ([]st
 }
 
 // GetPlan reads a Plan from the cluster. A Plan that cannot be decoded, because
-// of a duration without a unit for instance, is an error that says so.
+// of a duration without a unit for instance, is an error that says so. In a
+// cluster that does not know Plans the error is [ErrNoCRD].
 func GetPlan(ctx context.Context, client dynamic.Interface, namespace, name string) (*Plan, error) {
 	if client == nil {
 		return nil, errNoClient
 	}
 	o, err := client.Resource(Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: %w", ErrNoCRD, err) // the answer for a path that is not served
+	}
 	if err != nil {
 		return nil, err
 	}

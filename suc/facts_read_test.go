@@ -1,11 +1,15 @@
 package suc
 
 import (
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +17,7 @@ import (
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // installed is a cluster with the controller as the shipped manifest makes it.
@@ -110,5 +115,39 @@ func TestParseFactsRefuses(t *testing.T) {
 	}
 	if f, err := ParseFacts([]byte("# facts\nserverVersion: v1.34.11+k3s1\nsecrets: []\n")); err != nil || f.Secrets == nil || f.Plans != nil {
 		t.Errorf("YAML: %+v, %v", f, err)
+	}
+}
+
+func TestAMissingPlanIsToldFromAMissingCRD(t *testing.T) {
+	t.Parallel()
+	get := func(answer error) (plan, watch error) {
+		c := installed(t)
+		c.Dynamic.(*dynamicfake.FakeDynamicClient).PrependReactor("get", Resource.Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, answer
+		})
+		_, plan = GetPlan(t.Context(), c.Dynamic, "system-upgrade", "x")
+		_, watch = Watch(t.Context(), c, "system-upgrade", "x", WatchOptions{})
+		return plan, watch
+	}
+	missing := apierrors.NewNotFound(Resource.GroupResource(), "x")
+	unknown := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", Resource.GroupResource(), "x", "404 page not found", 0, true)
+	for _, tt := range []struct {
+		name   string
+		answer error
+		noCRD  bool
+		says   string
+	}{
+		{"no Plan", missing, false, "no Plan x in namespace system-upgrade"},
+		{"no CRD", unknown, true, "no CRD plans.upgrade.cattle.io"},
+	} {
+		plan, watch := get(tt.answer)
+		for _, err := range []error{plan, watch} {
+			if errors.Is(err, ErrNoCRD) != tt.noCRD || !apierrors.IsNotFound(err) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		}
+		if !strings.Contains(watch.Error(), tt.says) {
+			t.Errorf("%s: %v", tt.name, watch)
+		}
 	}
 }

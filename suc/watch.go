@@ -47,7 +47,8 @@ type WatchOptions struct {
 // and a Pod can fail although its node moved. For Plans whose version no
 // kubelet reports, operating system Plans for instance, the Job counts.
 //
-// The error is the context's, or says why the cluster could not be read.
+// The error is the context's, or says why the cluster or the Plan could not be
+// read, as that of [GetPlan] does.
 func Watch(ctx context.Context, c Clients, namespace, name string, opts WatchOptions) (*WatchResult, error) {
 	if c.Kube == nil || c.Dynamic == nil {
 		return nil, errNoClient
@@ -59,8 +60,8 @@ func Watch(ctx context.Context, c Clients, namespace, name string, opts WatchOpt
 		opts.LogLines = 20
 	}
 	if _, err := GetPlan(ctx, c.Dynamic, namespace, name); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no Plan %s in namespace %s", name, namespace)
+		if apierrors.IsNotFound(err) && !errors.Is(err, ErrNoCRD) {
+			return nil, fmt.Errorf("there is no Plan %s in namespace %s: %w", name, namespace, err)
 		}
 		return nil, fmt.Errorf("reading the Plan: %w", err)
 	}
