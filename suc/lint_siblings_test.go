@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k3sladder/k3sladder/skew"
 )
 
 // usual is the cluster most cases are meant for.
@@ -433,5 +437,22 @@ func TestSiblings(t *testing.T) {
 				t.Errorf("no %s:\n%s", c.code, found)
 			}
 		})
+	}
+}
+
+func TestAnAgentPlanWithoutAgentsIsToBeLeftOut(t *testing.T) {
+	t.Parallel()
+	facts := &Facts{Nodes: []Node{{Name: "srv-1", Labels: map[string]string{"kubernetes.io/hostname": "srv-1", ControlPlaneLabel: "true"}}}}
+	servers := ServerPlan(skew.MustParse("v1.35.9+k3s1"), Options{})
+	absent, notIn := AgentPlan(servers, Options{}), AgentPlan(servers, Options{})
+	notIn.Spec.NodeSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: ControlPlaneLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"true"}},
+	}}
+	for _, p := range []*Plan{absent, notIn} {
+		found := LintPlans([]*Plan{servers, p}, LintOptions{Facts: facts})
+		if len(found) != 1 || found[0].Code != "selector-matches-nothing" ||
+			!strings.Contains(found[0].Message, "every node of the cluster has label "+ControlPlaneLabel) || !strings.Contains(found[0].Fix, "leave the Plan out") {
+			t.Errorf("%v", found)
+		}
 	}
 }

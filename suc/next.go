@@ -16,7 +16,8 @@ type NextOptions struct {
 	// Facts narrow the way: an unknown datastore keeps every etcd stop in it.
 	// The executor is always the controller.
 	Facts channels.Facts
-	// NoAgents leaves the agent Plan out.
+	// NoAgents leaves the agent Plan out, as a cluster without agents needs it:
+	// there the agent Plan selects no node, and [Apply] with facts refuses it.
 	NoAgents bool
 	// Server and Agent shape the two Plans.
 	Server, Agent Options
