@@ -101,13 +101,13 @@ func (e *Explanation) answerDeadline(s *subject, opts ExplainOptions) {
 		rounds := (len(servers) + int(max(server.Spec.Concurrency, 1)) - 1) / int(max(server.Spec.Concurrency, 1))
 		wait := time.Duration(rounds) * (each + postDelay(server))
 		needs += wait
-		parts = fmt.Sprintf("waiting for %d servers, %d at a time, at %s each (%s), and then %s", len(servers), max(server.Spec.Concurrency, 1), each, how, parts)
+		parts = fmt.Sprintf("waiting for %s, %d at a time, at %s each (%s), and then %s", counted(len(servers), "server"), max(server.Spec.Concurrency, 1), each, how, parts)
 	}
 	source := ""
 	if e.DeadlineAssumed {
 		source = ", assuming what the controller ships with"
 	}
-	if needs > deadline {
+	if needs >= deadline { // a Job that has run for its deadline has failed
 		e.say(QuestionDeadline, "no", "it is %s%s, and a Job may take %s: %s. A Job that fails is not made again until the Plan is edited; %s", deadline, source, needs, parts, remedy)
 		return
 	}

@@ -184,7 +184,7 @@ func TestExplainSaysWhatGoesWrongWhere(t *testing.T) {
 	p.Status.Applying = []string{"behind"}
 	e, err := Explain(t.Context(), p, ExplainOptions{
 		Facts: odd(), Now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
-		Drain: fixedForecast{"behind": "hangs", "again": "drains", "cordoned": "drains", "tainted": "undecided", "renamed": "drains"},
+		Drain: fixedForecast{"behind": "blocked", "again": "drains", "cordoned": "drains", "tainted": "undecided", "renamed": "drains"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +237,9 @@ func TestExplainDeadlineOfAgentsThatWait(t *testing.T) {
 	}
 	if got := answer(ExplainOptions{PerNode: time.Minute}); got != "yes" {
 		t.Errorf("900 seconds for 4 servers at 1 minute: %s", got)
+	}
+	if got := answer(ExplainOptions{PerNode: 3 * time.Minute}); got != "no" { // a Job that runs for 900 seconds has failed
+		t.Errorf("900 seconds for 4 servers and the agent at 3 minutes: %s", got)
 	}
 	facts.SUC = &Controller{JobDeadlineSeconds: new(int64)}
 	if got := answer(ExplainOptions{}); got != "yes" {
