@@ -93,7 +93,7 @@ func (r *Result) String() string {
 // A token that does not open the datastore is not an error: the backup is made
 // and [Result.OK] is false. Errors are [UnsupportedError], and those of this
 // package that errors.Is finds: [ErrExists], [ErrNoToken], [ErrNotSQLite],
-// [ErrCorrupt], [ErrNotKine], [ErrBusy], [ErrNoSpace].
+// [ErrCorrupt], [ErrNotKine], [ErrBusy], [ErrNoSpace], and the context's.
 func Save(ctx context.Context, dataDir string, opts Options) (*Result, error) {
 	start := time.Now()
 	if err := checkVersion(opts.K3sVersion); err != nil {

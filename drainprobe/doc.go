@@ -42,4 +42,7 @@
 // longer than the default 30 s, nothing else changes the cluster meanwhile,
 // no webhook refuses new Pods, no autoscaler adds nodes, volume attach limits
 // are not reached.
+//
+// Attempt needs k8s.io/kubectl in the same version as client-go: with a newer
+// client-go, such as v0.37.2, also run `go get k8s.io/kubectl@v0.37.2`.
 package drainprobe

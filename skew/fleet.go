@@ -142,7 +142,7 @@ type Move struct {
 	Why string `json:"why"`
 }
 
-// String is the move in a line.
+// String is the move in a line, with its reason.
 func (m Move) String() string {
 	return fmt.Sprintf("%s %s: %s -> %s, %s", m.Kind, m.Name, m.From, m.To, m.Why)
 }

@@ -18,7 +18,9 @@ import (
 // KubectlImage is what the shipped controller cordons and drains with.
 const KubectlImage = "rancher/kubectl:v1.30.3"
 
-// Forecaster says whether a drain of a node would finish.
+// Forecaster says whether a drain of a node would finish; of package drainprobe
+// it is made as in
+// https://github.com/k3sladder/k3sladder/blob/main/examples/plan/drain.go.
 type Forecaster interface {
 	// Forecast never writes to the cluster.
 	Forecast(ctx context.Context, node string, drain *DrainSpec) (*DrainForecast, error)
@@ -26,7 +28,7 @@ type Forecaster interface {
 
 // DrainForecast is one node's.
 type DrainForecast struct {
-	// Verdict is drains, hangs or undecided.
+	// Verdict is drains, blocked or undecided.
 	Verdict string   `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
 }

@@ -121,8 +121,8 @@ func (u *Usage) WriteLines(w io.Writer, target skew.Minor) error {
 }
 
 // WriteText writes for a person: each API with its end and its replacement,
-// since when the servers count, and who can be asked. Now is the time that "up
-// for" is counted to.
+// since when the servers count, and who can be asked. Now is when the servers
+// gave their answer.
 func (u *Usage) WriteText(w io.Writer, target skew.Minor, now time.Time) error {
 	var b strings.Builder
 	if len(u.APIs) == 0 {
