@@ -137,7 +137,7 @@ func (e *Explanation) containers(s *subject) {
 		case s.waiting:
 			does = fmt.Sprintf("waits until Plan %s works on no node and every server runs %s", s.waits, or(e.Version, "the version"))
 		case image(s.prepare) == image(s.image):
-			does = "has the upgrade's image, which is so pulled before the node is touched"
+			does = "pulls the upgrade's image before the node is touched"
 		}
 		e.Containers = append(e.Containers, PlannedContainer{"prepare", image(s.prepare), p.Command, p.Args, does})
 	}

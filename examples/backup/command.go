@@ -227,6 +227,9 @@ func listCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return report(cmd, &out, func(ctx context.Context) (answer, error) {
+				if root == "" {
+					return answer{}, errors.New("--root is missing: the folder that save --root was given")
+				}
 				list, err := backup.List(ctx, root)
 				if err != nil {
 					return answer{}, err
@@ -236,7 +239,6 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&root, "root", "", "the folder that save --root was given")
-	_ = cmd.MarkFlagRequired("root")
 	out.AddFlag(cmd, "text", "json")
 	return cmd
 }

@@ -44,7 +44,7 @@ Exit status: 0 drained, 1 not drained, 2 failed or interrupted.`,
 		Example: `  drainprobe attempt server-1 --ignore-daemonsets --delete-emptydir-data --timeout=40s
   drainprobe attempt server-1 --ignore-daemonsets --timeout=2m --wait-ready=1m -o json`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: kube.Complete(nodes),
+		ValidArgsFunction: kube.Complete(connect.Nodes),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			node, err := oneNode(args)
 			if err != nil {

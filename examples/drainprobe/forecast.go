@@ -49,7 +49,7 @@ Exit status: 0 drains, 1 blocked, 2 undecided or failed.`,
   drainprobe forecast server-1 --state bundle.json --timeout=10m -o json
   drainprobe forecast -l node-role.kubernetes.io/worker --ignore-daemonsets`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: kube.Complete(nodes),
+		ValidArgsFunction: kube.Complete(connect.Nodes),
 		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.drain.add(cmd, 0)

@@ -88,6 +88,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.service, "service", "/etc/systemd/system/k3s.service", "unit of the running k3s, whose arguments must not be lost")
 	f.StringVar(&o.k3sConfig, "k3s-config", "/etc/rancher/k3s/config.yaml", "k3s's config file")
 	cli.Choices(cmd, "lang", "en", "ja")
+	_ = cmd.RegisterFlagCompletionFunc("node", o.kube.Complete(connect.Nodes))
 }
 
 func (o *options) runCommand() *cobra.Command {

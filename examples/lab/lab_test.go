@@ -437,6 +437,25 @@ func TestACRDThatIsNotThereIsNoticedBeforeTheDrain(t *testing.T) {
 	}
 }
 
+func TestTheShellCompletesTheNode(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"srv-1"}}]}`))
+	}))
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	write(t, kubeconfig, fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"a","cluster":{"server":%q}}],
+		"contexts":[{"name":"a","context":{"cluster":"a"}}],"current-context":"a"}`, server.URL))
+	for _, command := range [][]string{{"run"}, {"step", "drain"}} {
+		var out bytes.Buffer
+		args := append(append([]string{"__complete"}, command...), "--kubeconfig", kubeconfig, "--node", "")
+		if code := cli.Run(t.Context(), newCommand(), args, &out, io.Discard); code != cli.ExitOK || !strings.HasPrefix(out.String(), "srv-1\n") {
+			t.Errorf("%v: exit code %d, %q", command, code, &out)
+		}
+	}
+}
+
 func TestAStepOfBeforeIsNotDoneAfterTheUpgrade(t *testing.T) {
 	t.Parallel()
 	l := labOn(t, "v1.35.4+k3s1")

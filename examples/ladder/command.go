@@ -67,7 +67,7 @@ Exit status: 0 there is a ladder, 1 there is none, 2 it could not be decided.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.from, "from", "", "running version (default: ask the cluster)")
-	f.StringVar(&o.to, "to", "", "target version")
+	f.StringVar(&o.to, "to", "", "target: a release, or a channel")
 	f.StringVar(&o.channel, "channel", "stable", "target channel")
 	f.StringVar(&o.source, "channels", "",
 		`URL of a channel list, a file that holds one, or "bundled" (default: the distribution's channel server)`)
@@ -188,17 +188,21 @@ func (o *options) target(ctx context.Context, from skew.Version) (*channels.Cata
 		}
 		return nil, skew.Version{}, err
 	}
+	channel := o.channel
 	if o.to != "" {
 		target, err := readVersion(o.to)
-		if err != nil {
+		if err == nil {
+			return catalog, target, nil
+		}
+		if _, noChannel := catalog.Latest(o.to); noChannel != nil {
 			return nil, skew.Version{}, fmt.Errorf("--to: %w", err)
 		}
-		return catalog, target, nil
+		channel = o.to
 	}
-	target, err := catalog.Latest(o.channel)
+	target, err := catalog.Latest(channel)
 	if err == nil && target.Distribution() != from.Distribution() {
 		err = fmt.Errorf("channel %q points at %s, which is another distribution than %s; give the right channels with --channels (%s)",
-			o.channel, target, from, catalog.Origin())
+			channel, target, from, catalog.Origin())
 	}
 	return catalog, target, err
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -27,4 +29,21 @@ func (k *Flags) Complete(names func(context.Context, *rest.Config) ([]string, er
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// Nodes are the names of nodes that the shell completes with.
+func Nodes(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range list.Items {
+		names = append(names, n.Name)
+	}
+	return names, nil
 }
