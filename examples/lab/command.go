@@ -81,7 +81,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 40*time.Second, "how long the drain may try (kubectl drain --timeout)")
 	f.DurationVar(&o.readyTimeout, "ready-timeout", 10*time.Minute, "how long to wait for Pods, API server and node")
 	f.BoolVar(&o.keepBudgets, "keep-budgets", false, "disruption budgets must hold through the upgrade: decides add-node-first where no drain can finish")
-	f.StringVar(&o.language, "lang", "en", "language of the report: en or ja")
+	f.StringVar(&o.language, "lang", "en", "language of report.md: en or ja")
 	f.StringVar(&o.channels, "channels", "", `release channels: a URL, a saved file, or "bundled" (default: k3s's channel server)`)
 	f.StringVar(&o.crd, "crd", "", `CRD of system-upgrade-controller: a URL, a file, or "bundled" (default: its official release)`)
 	f.StringVar(&o.installScript, "install-script", "", "k3s install script: a URL or a file (default: the target version's own)")
