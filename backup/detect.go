@@ -47,6 +47,7 @@ type Detection struct {
 	live holder
 }
 
+// String is the verdict in a line, with what was seen.
 func (d *Detection) String() string {
 	s := fmt.Sprintf("%s: %s (%s)", d.DataDir, d.Kind, strings.Join(d.Evidence, "; "))
 	if d.Instead != "" {
@@ -59,6 +60,7 @@ func (d *Detection) String() string {
 // to use instead of this package.
 type UnsupportedError struct{ Detection *Detection }
 
+// Error says what is there, and what to use instead.
 func (e *UnsupportedError) Error() string {
 	what := map[Kind]string{
 		KindEtcd:     "embedded etcd is the datastore, not SQLite",

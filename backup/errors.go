@@ -47,6 +47,7 @@ type Error struct {
 	Hint string // what to do next, or empty
 }
 
+// Error names the step, the path, the cause and what to do next.
 func (e *Error) Error() string {
 	s := e.Op
 	if e.Path != "" {

@@ -28,11 +28,13 @@ type RestoreError struct {
 	Err   error
 }
 
+// Error names the node and the command.
 func (e *RestoreError) Error() string {
 	return fmt.Sprintf("node %s is still cordoned by this attempt (tried for %v to undo it): %v; to give it back: %s",
 		e.Node, e.Tried.Round(time.Second), e.Err, e.Command)
 }
 
+// Unwrap gives the cause.
 func (e *RestoreError) Unwrap() error { return e.Err }
 
 // BusyError says that another attempt holds the node.
@@ -42,6 +44,7 @@ type BusyError struct {
 	Since, Until time.Time
 }
 
+// Error says since when and until when, and what if that attempt was killed.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("another drain attempt has held node %s since %s; it ends by %s; if it was killed, the node stays cordoned (kubectl uncordon %s), and another attempt can begin after that time",
 		e.Node, e.Since.Format(time.RFC3339), e.Until.Format(time.RFC3339), e.Node)
@@ -57,6 +60,7 @@ type AccessError struct {
 	Err       error
 }
 
+// Error names the permission, and what grants it.
 func (e *AccessError) Error() string {
 	where := "in all namespaces"
 	if e.Namespace != "" {
@@ -66,4 +70,5 @@ func (e *AccessError) Error() string {
 		e.Verb, e.Resource, where, e.Err, e.Verb, e.Resource)
 }
 
+// Unwrap gives the API server's answer.
 func (e *AccessError) Unwrap() error { return e.Err }

@@ -24,6 +24,7 @@ type DecodeError struct {
 	Nearest string
 }
 
+// Error names the line, the field and the fault.
 func (e *DecodeError) Error() string {
 	s := fmt.Sprintf("line %d: ", e.Line)
 	if e.Path != "" {

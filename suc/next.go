@@ -14,7 +14,8 @@ var ErrTop = errors.New("no newer release is known")
 // NextOptions shape what [Next] and [Ladder] make.
 type NextOptions struct {
 	// Facts narrow the way: an unknown datastore keeps every etcd stop in it.
-	// The executor is always the controller.
+	// The executor is always the controller. Of what [ReadFacts] gives, the
+	// datastore is channels.Datastore(facts.Datastore).
 	Facts channels.Facts
 	// NoAgents leaves the agent Plan out, as a cluster without agents needs it:
 	// there the agent Plan selects no node, and [Apply] with facts refuses it.
