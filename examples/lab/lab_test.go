@@ -228,6 +228,27 @@ func TestAnInstallScriptThatIsNotThereIsNoticedBeforeTheDrain(t *testing.T) {
 	}
 }
 
+func TestAnInstallScriptThatFailsNamesTheWayBack(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]bool{
+		"#!/bin/sh\nexit 1\n":      true, // systemctl says that k3s does not start
+		"not what was to be there": false,
+	} {
+		dir := t.TempDir()
+		service, source := filepath.Join(dir, "k3s.service"), filepath.Join(dir, "install.sh")
+		write(t, service, "[Service]\nExecStart=/usr/local/bin/k3s server\n")
+		write(t, source, script)
+		l := &lab{folder: folder{dir: dir}, dataDir: "/srv/k3s", engine: installEngine{
+			script: source, service: service, config: filepath.Join(dir, "config.yaml"), log: filepath.Join(dir, "install.log")}}
+		live := newTerminal(io.Discard, io.Discard).begin("upgrade")
+		err := l.climb(t.Context(), &corev1.Node{}, skew.MustParse("v1.34.11+k3s1"), skew.MustParse("v1.35.8+k3s1"), live)
+		live.end("")
+		if err == nil || strings.Contains(err.Error(), "backup restore "+l.path(backupDir)+" --data-dir /srv/k3s") != want {
+			t.Errorf("%q: %v", script, err)
+		}
+	}
+}
+
 func TestWaitingForWebSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	server := func(cordoned bool) *corev1.Node {

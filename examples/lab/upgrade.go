@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -148,10 +149,15 @@ func (l *lab) climb(ctx context.Context, node *corev1.Node, from, to skew.Versio
 			l.cordoned(node, live)
 		}
 	}
-	if err := l.engine.upgrade(ctx, from, to, live); err != nil {
-		return fmt.Errorf("upgrading to %s: %w", to, err)
+	if err = l.engine.upgrade(ctx, from, to, live); err != nil {
+		err = fmt.Errorf("upgrading to %s: %w", to, err)
+		// A script that failed may have left k3s down; before it nothing was touched.
+		if ended := new(exec.ExitError); !errors.As(err, &ended) {
+			return err
+		}
+	} else {
+		err = l.waitVersion(ctx, from, to, node.Name, live)
 	}
-	err = l.waitVersion(ctx, from, to, node.Name, live)
 	if err != nil && !l.engine.offline() {
 		err = fmt.Errorf("%w; see: journalctl -u k3s; if it does not come up, the way back is: systemctl stop k3s, then backup restore %s --data-dir %s, which says how to start %s again",
 			err, l.path(backupDir), l.dataDir, from)
