@@ -43,6 +43,6 @@
 // no webhook refuses new Pods, no autoscaler adds nodes, volume attach limits
 // are not reached.
 //
-// Attempt needs k8s.io/kubectl in the same version as client-go: with a newer
-// client-go, such as v0.37.2, also run `go get k8s.io/kubectl@v0.37.2`.
+// The package imports k8s.io/kubectl, which belongs at client-go's version in
+// your go.mod: beside client-go v0.37.2, run `go get k8s.io/kubectl@v0.37.2`.
 package drainprobe
