@@ -122,6 +122,8 @@ open it, or something that was lost on the way; 2 failed.`,
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.practice, "practice", false, "start a practice cluster ("+practice.From+" -> "+practice.To+"), work on it and remove it")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "with --practice: leave the cluster running and say how to reach it")
+	cmd.MarkFlagsMutuallyExclusive("practice", "kubeconfig")
+	cmd.MarkFlagsMutuallyExclusive("practice", "context")
 	return cmd
 }
 

@@ -386,6 +386,7 @@ func TestCommandLine(t *testing.T) {
 		"run --drain-timeout soon":         {cli.ExitFailed, "invalid"},
 		"run --practice --lang fr":         {cli.ExitFailed, "there are en and ja"},
 		"step before --kubeconfig /none":   {cli.ExitFailed, "/none"},
+		"run --practice --context box":     {cli.ExitFailed, "[practice context]"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := cli.Run(t.Context(), newCommand(), strings.Fields(args), &stdout, &stderr)
