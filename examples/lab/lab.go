@@ -64,7 +64,7 @@ type engine interface {
 func (l *lab) run(ctx context.Context, todo []step) error {
 	for _, s := range todo {
 		if err := l.free(s.files...); err != nil {
-			return errors.Join(err, l.goOn(todo, l.missing(todo)))
+			return errors.Join(l.stays(ctx, s, err), l.goOn(todo, l.missing(todo)))
 		}
 	}
 	if len(todo) > 1 {
@@ -191,6 +191,21 @@ func (l *lab) inTime(ctx context.Context, s step) error {
 		err = fmt.Errorf("%w; to save this cluster too use: backup save --out DIR", err)
 	}
 	return err
+}
+
+// stays is err, which says that what a step wrote is there, without --force
+// where the step would refuse to write it anew.
+func (l *lab) stays(ctx context.Context, s step, err error) error {
+	var before beforeRecord
+	if !errors.Is(err, errThere) || !s.early || l.read(beforeFile, "before", &before) != nil {
+		return err
+	}
+	recorded, malformed := skew.Parse(before.ServerVersion)
+	server, silent := l.server(ctx)
+	if malformed != nil || silent != nil || recorded == server {
+		return err
+	}
+	return fmt.Errorf("what step %s wrote %w, of %s, and the cluster runs %s: it stays, --force or not; for another climb use another --dir", s.name, errThere, recorded, server)
 }
 
 // sameCluster is nil unless before.json is there and of another cluster than

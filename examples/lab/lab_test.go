@@ -478,6 +478,20 @@ func TestTheShellCompletesTheNode(t *testing.T) {
 	}
 }
 
+func TestForceIsNotProposedWhereItWouldBeRefused(t *testing.T) {
+	t.Parallel()
+	l := labOn(t, "v1.35.4+k3s1")
+	for before, want := range map[string]string{
+		"v1.35.4+k3s1": "already there; --force writes it anew",
+		"v1.34.4+k3s1": "already there, of v1.34.4+k3s1, and the cluster runs v1.35.4+k3s1: it stays, --force or not",
+	} {
+		write(t, l.path(beforeFile), fmt.Sprintf(`{"server_version": %q}`, before))
+		if err := l.run(t.Context(), steps[:1]); !errors.Is(err, errThere) || !strings.Contains(err.Error(), want) {
+			t.Errorf("before.json of %s: %v", before, err)
+		}
+	}
+}
+
 func TestAStepOfBeforeIsNotDoneAfterTheUpgrade(t *testing.T) {
 	t.Parallel()
 	l := labOn(t, "v1.35.4+k3s1")

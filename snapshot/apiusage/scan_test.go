@@ -203,7 +203,7 @@ func TestMemorySaysSinceWhenTheServerCounts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 12, 3, 12, 0, 0, 0, time.UTC)
 	for want, s := range map[string]Server{
-		"The server does not say when it started; it counts from its last start only.":                                    {},
+		"The server counts from its last start only, and when that was is not known.":                                     {},
 		"Server a counts since its start at 2026-12-03T11:58:30Z, 1m30s before this answer; older calls are forgotten.":   {Name: "a", Started: now.Add(-90 * time.Second)},
 		"Server a counts since its start at 2026-12-01T11:00:00Z, 49h0m0s before this answer; older calls are forgotten.": {Name: "a", Started: now.Add(-49 * time.Hour)},
 		"The server counts since its start at 2026-12-03T13:00:00Z, which by this clock has not come yet.":                {Started: now.Add(time.Hour)},

@@ -177,7 +177,7 @@ func (s Server) Memory(asked time.Time) string {
 		name = "Server " + s.Name
 	}
 	if s.Started.IsZero() {
-		return name + " does not say when it started; it counts from its last start only."
+		return name + " counts from its last start only, and when that was is not known."
 	}
 	up := asked.Sub(s.Started)
 	if up < 0 {
