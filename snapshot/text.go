@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/k3sladder/k3sladder/internal/columns"
 )
 
 // few is how many lines of one kind a text shows before it sums up the rest.
@@ -29,7 +30,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	}
 	if len(c.Nodes) > 0 {
 		b.WriteString("\n")
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		t := columns.New(&b)
 		fmt.Fprintln(t, "NODE\tUID\tKUBELET\tREADY")
 		for i, n := range c.Nodes {
 			if i == few {

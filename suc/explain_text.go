@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/k3sladder/k3sladder/internal/columns"
 )
 
 // String is what WriteText writes.
@@ -88,7 +89,7 @@ func (e *Explanation) writeNodes(b *strings.Builder) {
 		order = "the controller's order depends on the UIDs of Plan and nodes, which are not known"
 	}
 	fmt.Fprintf(b, "\nNodes (%s):\n", order)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	t := columns.New(b)
 	for _, n := range e.Nodes {
 		batch := ""
 		if n.Batch > 0 {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/k3sladder/k3sladder/internal/columns"
 )
 
 // String is what WriteText writes.
@@ -24,8 +25,7 @@ func (r *WatchResult) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, ": %s", r.Because)
 	}
 	b.WriteByte('\n')
-	var table strings.Builder
-	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	t := columns.New(&b)
 	for _, n := range r.Nodes {
 		notes := []string{}
 		if !n.Ready {
@@ -37,9 +37,6 @@ func (r *WatchResult) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", n.Name, n.Phase, n.Kubelet, strings.Join(notes, ", "))
 	}
 	_ = t.Flush() // a strings.Builder takes everything
-	for line := range strings.Lines(table.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
 	if len(r.LeftCordoned) > 0 {
 		fmt.Fprintf(&b, "left cordoned: %s\n", strings.Join(r.LeftCordoned, ", "))
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/k3sladder/k3sladder/backup"
+	"github.com/k3sladder/k3sladder/internal/columns"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
@@ -59,7 +59,7 @@ func (b *bar) done() {
 
 func table(list []backup.Entry) string {
 	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	w := columns.New(&text)
 	fmt.Fprintln(w, "CREATED\tK3S\tNODE\tREVISION\tBYTES\tTOKEN OPENS\tFOLDER")
 	for _, e := range list {
 		if e.Problem != "" {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 
+	"github.com/k3sladder/k3sladder/internal/columns"
 	"github.com/k3sladder/k3sladder/skew"
 )
 
@@ -229,7 +229,7 @@ func (f *Found) WriteText(w io.Writer, target skew.Minor) error {
 	if len(f.Objects) == 0 {
 		fmt.Fprintf(&b, "No object is tied to a version that %s removes.\n", target)
 	} else {
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		t := columns.New(&b)
 		fmt.Fprintf(t, "OBJECT\tVERSION\tREMOVED IN\tHOW\tMANAGER\tUSE INSTEAD\n")
 		for _, o := range f.Objects {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", o, o.GroupVersion, o.Removed, o.How, dash(o.Manager), dash(o.Replacement))

@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/k3sladder/k3sladder/internal/columns"
 	"github.com/k3sladder/k3sladder/skew"
 )
 
@@ -128,7 +128,7 @@ func (u *Usage) WriteText(w io.Writer, target skew.Minor, now time.Time) error {
 	if len(u.APIs) == 0 {
 		fmt.Fprintf(&b, "No call of a deprecated API since the server started.\n")
 	} else {
-		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		tw := columns.New(&b)
 		fmt.Fprintf(tw, "API\tREMOVED IN\tBY %s\tUSE INSTEAD\n", target)
 		for _, a := range u.APIs {
 			release, gone, instead := "no release set", "stays", "not in the table"

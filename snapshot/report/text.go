@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/k3sladder/k3sladder/internal/columns"
 	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 )
 
@@ -25,7 +25,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if len(r.Ladder.Rungs) > 0 {
 		b.WriteString("\nladder\n")
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		t := columns.New(&b)
 		for i := len(r.Ladder.Rungs) - 1; i >= 0; i-- {
 			g := r.Ladder.Rungs[i]
 			mark := map[RungState]string{Climbed: "|==|", Here: "|##|", Next: "|--|", Ahead: "|  |"}[g.State]
@@ -54,7 +54,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	list("given up", r.GivenUp)
 	if len(r.Steps) > 0 {
 		b.WriteString("\nsteps\n")
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		t := columns.New(&b)
 		for _, s := range r.Steps {
 			fmt.Fprintf(t, "  %s\t%s\t%s\n", s.Name, took(s.Took), s.Note)
 		}
