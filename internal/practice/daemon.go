@@ -150,7 +150,11 @@ func StopRunning(ctx context.Context, dir string) (*Running, error) {
 // StartRunning starts them again, as version; empty means the version they had.
 // An older one is for a datastore that was restored from that time.
 func StartRunning(ctx context.Context, dir, version string) (*Running, error) {
-	return call(ctx, dir, http.MethodPost, "/start?version="+url.QueryEscape(version))
+	running, err := call(ctx, dir, http.MethodPost, "/start?version="+url.QueryEscape(version))
+	if errors.Is(err, ErrNotRunning) {
+		err = fmt.Errorf("%w, stopped or not; make practice-up begins one", err)
+	}
+	return running, err
 }
 
 // Down ends the cluster that runs in dir, if one does, and removes what it made

@@ -24,6 +24,9 @@ func TestAFolderThatIsNotOursIsNeitherTakenNorEmptied(t *testing.T) {
 	if _, err := Up(t.Context(), dir, []string{"/bin/false"}, nil); err == nil || !strings.Contains(err.Error(), "thesis.txt") {
 		t.Errorf("started in: %v", err)
 	}
+	if _, err := StartRunning(t.Context(), dir, ""); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "practice-up") {
+		t.Errorf("started: %v", err)
+	}
 	// Even one that is ours may have got something else since.
 	if err := (layout{dir}).remember(From); err != nil {
 		t.Fatal(err)
