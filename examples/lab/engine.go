@@ -56,6 +56,9 @@ type keptEngine struct {
 func (e keptEngine) offline() bool { return true }
 
 func (e keptEngine) can(ctx context.Context, to skew.Version) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return practice.ErrNoGo
+	}
 	return practiceEngine{}.can(ctx, to)
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/examples/internal/cli"
+	"github.com/k3sladder/k3sladder/internal/practice"
 	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot"
 )
@@ -212,6 +213,13 @@ func TestPracticeClustersAreAskedForNothingTheyDoNotHave(t *testing.T) {
 		if err := (keptEngine{}).can(t.Context(), skew.MustParse(to)); (err == nil) != want {
 			t.Errorf("%s: %v", to, err)
 		}
+	}
+}
+
+func TestThatGoIsMissingIsNoticedBeforeTheDrain(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if err := (keptEngine{}).can(t.Context(), skew.MustParse(practice.To)); !errors.Is(err, practice.ErrNoGo) {
+		t.Errorf("got %v", err)
 	}
 }
 
