@@ -36,7 +36,8 @@ type Attempted struct {
 	// -1 when the nodes could not be listed.
 	OtherNodes int `json:"otherNodes"`
 	// Recovered is true when Options.WaitReady was set and every workload had
-	// as many ready Pods as before within that time.
+	// as many ready Pods as before within that time; but for those that nobody
+	// makes anew: bare Pods, Jobs, and workloads deleted meanwhile.
 	Recovered bool `json:"recovered"`
 	// Output is the whole output, stdout and stderr as they came, of the same
 	// `kubectl drain`, and of the `kubectl uncordon` after it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -337,7 +338,7 @@ func TestAttemptWithoutPermissionNamesIt(t *testing.T) {
 
 func TestAttemptWaitsUntilTheWorkloadIsReadyAgain(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, testNode("a"), testPod("web-1", "a"))
+	c := newCluster(t, testNode("a"), testPod("web-1", "a"), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
 	waited := false
 	got, err := Attempt(context.Background(), c, "a", quick(Options{Timeout: 5 * time.Second, WaitReady: 5 * time.Second, OnEvent: func(e Event) {
 		if e.Type == EventWaiting && !waited {
@@ -349,6 +350,20 @@ func TestAttemptWaitsUntilTheWorkloadIsReadyAgain(t *testing.T) {
 	}}))
 	if err != nil || !waited || !got.Recovered || got.Workloads[0].ReadyAfter != 1 {
 		t.Errorf("waited %v, %+v, %v", waited, got, err)
+	}
+}
+
+func TestAttemptWaitsForNoWorkloadThatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, forbidden := range map[string]bool{"it may look": false, "it may not": true} {
+		c := newCluster(t, testNode("a"), testPod("web-1", "a")) // without its Deployment
+		c.PrependReactor("get", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return forbidden, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("RBAC"))
+		})
+		got, err := Attempt(context.Background(), c, "a", quick(Options{Timeout: 5 * time.Second, WaitReady: time.Second}))
+		if err != nil || got.Recovered == forbidden || got.Workloads[0].ReadyAfter != 0 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }
 

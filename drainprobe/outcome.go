@@ -146,11 +146,28 @@ func (r *run) missing(ctx context.Context) (short []string, ok bool) {
 	for i := range r.result.Workloads {
 		w := &r.result.Workloads[i]
 		w.ReadyAfter = ready[w.Name]
-		if w.ReadyAfter < w.ReadyBefore && comesBack(w.Name) {
+		if w.ReadyAfter < w.ReadyBefore && comesBack(w.Name) && !r.deleted(ctx, w.Name) {
 			short = append(short, fmt.Sprintf("%s %d of %d ready", w.Name, w.ReadyAfter, w.ReadyBefore))
 		}
 	}
 	return short, true
+}
+
+// deleted says whether a workload's controller has gone meanwhile, so that
+// nobody makes its Pods anew. Who may not look waits for them.
+func (r *run) deleted(ctx context.Context, workload string) bool {
+	namespace, owner, _ := strings.Cut(workload, "/")
+	kind, name, _ := strings.Cut(owner, "/")
+	var err error
+	switch kind {
+	case "Deployment":
+		_, err = r.client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+	case "ReplicaSet":
+		_, err = r.client.AppsV1().ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
+	case "StatefulSet":
+		_, err = r.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	return apierrors.IsNotFound(err)
 }
 
 // comesBack says whether something makes the Pods of a workload anew, always:
