@@ -66,7 +66,15 @@ func ReadManifest(dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fail("read", path, err, "")
 	}
-	return parseManifest(path, b)
+	m, err := parseManifest(path, b)
+	if errors.Is(err, ErrNotBackup) {
+		// The lab's folder has a backup.json of its own.
+		inside := filepath.Join(dir, "backup")
+		if _, err := os.Lstat(filepath.Join(inside, ManifestName)); err == nil {
+			return nil, fail("read", path, ErrNotBackup, "the backup is in %s", inside)
+		}
+	}
+	return m, err
 }
 
 func parseManifest(path string, b []byte) (*Manifest, error) {
@@ -75,6 +83,9 @@ func parseManifest(path string, b []byte) (*Manifest, error) {
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
 		return nil, fail("read", path, fmt.Errorf("%w: %w", ErrNotBackup, err), "")
+	}
+	if version.FormatVersion == 0 {
+		return nil, fail("read", path, fmt.Errorf("%w: it has no formatVersion", ErrNotBackup), "")
 	}
 	if version.FormatVersion < 1 || version.FormatVersion > FormatVersion {
 		return nil, fail("read", path, fmt.Errorf("%w: format version %d, this program knows 1 to %d", ErrNotBackup, version.FormatVersion, FormatVersion), "use the program that wrote it, or a newer one")

@@ -68,6 +68,14 @@ func TestVerifyOfABackupWithAFault(t *testing.T) {
 		{"a manifest of the future", func(t *testing.T, dir string) {
 			edit(t, dir, func(m file) { m["formatVersion"] = 2 })
 		}, "", "newer", backup.ErrNotBackup},
+		{"a manifest of something else", func(t *testing.T, dir string) {
+			edit(t, dir, func(m file) { delete(m, "formatVersion") })
+		}, "", "no formatVersion", backup.ErrNotBackup},
+		{"a folder of the lab, whose backup is one further down", func(t *testing.T, dir string) {
+			must(t, os.Mkdir(filepath.Join(dir, "backup"), 0o700))
+			must(t, os.Rename(filepath.Join(dir, "backup.json"), filepath.Join(dir, "backup", "backup.json")))
+			must(t, os.WriteFile(filepath.Join(dir, "backup.json"), []byte(`{"k3s_version":"v1.34.4+k3s1"}`), 0o600))
+		}, "", "the backup is in ", backup.ErrNotBackup},
 		{"a manifest that leads out of the folder", func(t *testing.T, dir string) {
 			edit(t, dir, func(m file) { m["files"].([]any)[0].(file)["path"] = "../state.db" })
 		}, "", "not inside the folder", backup.ErrNotBackup},

@@ -163,8 +163,11 @@ func (c *Comparison) headline() string {
 		parts = append(parts, plural(n, "restart", "restarts"))
 	case slices.ContainsFunc(c.Gaps, func(g Gap) bool { return g.Resource == "pods" }):
 		parts = append(parts, "restarts unknown")
-	default:
+	case c.Counts.PodsNew == 0:
 		parts = append(parts, "nothing restarted")
+	}
+	if n := c.Counts.PodsNew; n > 0 {
+		parts = append(parts, plural(n, "new Pod", "new Pods"))
 	}
 	if n := len(c.Differences) - c.Counts.Losses; n > 0 {
 		parts = append(parts, plural(n, "other difference", "other differences"))

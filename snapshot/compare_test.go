@@ -148,8 +148,10 @@ func TestCompare(t *testing.T) {
 			}
 			b.Data[0].Hash = "cccccccccccccccc"
 		}, verdict: SameClusterWithLosses, want: []string{"changed: ConfigMap upg/config, data", "restored: Datastore revision, revision 1000 -> 900"}, expected: []string{"moved: "}},
+		"every Pod made anew is not nothing restarted": {change: func(a, b *Snapshot) { b.Pods[0].UID, b.Pods[0].Restarts, b.Pods[1].UID = "pod-c", 0, "pod-d" }, verdict: SameCluster, expected: []string{"moved: "},
+			headline: "same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, 2 new Pods"},
 		"restarts": {change: func(a, b *Snapshot) { b.Pods[0].Restarts, b.Pods[1].UID, b.Pods[1].Restarts = 3, "pod-new", 1 }, verdict: SameCluster, expected: []string{"moved: "},
-			headline: "same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, 3 restarts"},
+			headline: "same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, 3 restarts, 1 new Pod"},
 		"a node gone, one come": {change: func(a, b *Snapshot) { b.Nodes[0].Name, b.Nodes[0].UID = "n2", "uid-n2" }, verdict: SameClusterWithLosses,
 			want: []string{"missing: Node n1", "added: Node n2"}},
 		"a node not ready and left cordoned": {change: func(a, b *Snapshot) { b.Nodes[0].Ready, b.Nodes[0].Schedulable = false, false }, verdict: SameClusterWithLosses,

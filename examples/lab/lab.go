@@ -131,11 +131,14 @@ func (l *lab) preflight(ctx context.Context) error {
 // failed says which step it was, and after an interrupt how to go on.
 func (l *lab) failed(ctx context.Context, s step, err error) error {
 	var stuck *drainprobe.RestoreError
+	_, gone := l.engine.(practiceEngine) // its cluster ends with the run
 	switch {
 	case ctx.Err() == nil:
 		return fmt.Errorf("step %s: %w", s.name, err)
 	case errors.As(err, &stuck):
 		return fmt.Errorf("step %s: interrupted: %w", s.name, stuck)
+	case s.name == "upgrade" && !gone:
+		return fmt.Errorf("step %s: interrupted; an upgrade that had begun is not taken back: start k3s if it is stopped, then repeat the step", s.name)
 	default:
 		return fmt.Errorf("step %s: interrupted; what it had taken is given back, and it can be repeated", s.name)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -108,5 +109,19 @@ func TestARunThatStoppedSaysHowToGoOn(t *testing.T) {
 	l.engine = practiceEngine{} // its cluster is gone when the run ends
 	if err := l.goOn(steps, steps[7:]); err != nil {
 		t.Errorf("on a practice cluster: %v", err)
+	}
+}
+
+// Only a drain can be taken back: nobody may read that an upgrade was.
+func TestAnInterruptedUpgradeIsNotSaidToBeTakenBack(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := &lab{engine: installEngine{}}
+	if err := l.failed(ctx, step{name: "upgrade"}, ctx.Err()); !strings.Contains(err.Error(), "interrupted") || !strings.Contains(err.Error(), "not taken back") {
+		t.Errorf("upgrade: %v", err)
+	}
+	if err := l.failed(ctx, step{name: "drain"}, ctx.Err()); !strings.Contains(err.Error(), "is given back") {
+		t.Errorf("drain: %v", err)
 	}
 }
