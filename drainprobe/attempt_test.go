@@ -3,6 +3,7 @@ package drainprobe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -134,11 +135,16 @@ func TestAttemptGivesTheNodeBackWhenCancelled(t *testing.T) {
 	c.refuse = overBudget
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	var events []EventType
 	got, err := Attempt(ctx, c, "a", quick(Options{OnEvent: func(e Event) {
+		events = append(events, e.Type)
 		if e.Type == EventRefused {
 			cancel()
 		}
 	}}))
+	if want := []EventType{EventCordoned, EventEvicting, EventRefused, EventNotDrained, EventRestored}; !slices.Equal(events, want) {
+		t.Errorf("events %v, want %v", events, want)
+	}
 	if !errors.Is(err, ErrInterrupted) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}

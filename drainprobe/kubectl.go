@@ -19,7 +19,11 @@ func (r *run) kubectl() error {
 		SkipWaitForDeleteTimeoutSeconds: int(r.opts.SkipWaitForDeleteTimeout.Seconds()),
 		EvictErrorRetryDelay:            r.opts.retryDelay(),
 		Out:                             writer{r}, ErrOut: writer{r},
-		OnPodDeletionOrEvictionStarted:  func(p *corev1.Pod, _ bool) { r.event(EventEvicting, p, "") },
+		OnPodDeletionOrEvictionStarted: func(p *corev1.Pod, _ bool) {
+			if r.ctx.Err() == nil { // else drain wakes from its retry delay only to give up
+				r.event(EventEvicting, p, "")
+			}
+		},
 		OnPodDeletionOrEvictionFinished: r.podFinished,
 	}
 	err := r.evictAll(h)
