@@ -27,7 +27,7 @@ func (c *Climb) String() string {
 func (c *Climb) WriteText(w io.Writer) error { return c.write(w, false) }
 
 // WriteShort writes what WriteText does, and of notes that may apply only when
-// they would.
+// they would, or their IDs alone where they are about every rung.
 func (c *Climb) WriteShort(w io.Writer) error { return c.write(w, true) }
 
 func (c *Climb) write(w io.Writer, short bool) error {
