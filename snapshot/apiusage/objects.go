@@ -65,7 +65,8 @@ type Found struct {
 	NotRead []string `json:"notRead"`
 }
 
-// Any reports whether there is something to do.
+// Any reports whether there is something to do; without, NotRead says what that
+// leaves open.
 func (f *Found) Any() bool { return f != nil && len(f.Objects) > 0 }
 
 // passing are resources whose objects come and go by themselves.
@@ -226,7 +227,9 @@ func sortedResources[T any](m map[schema.GroupResource]T) []schema.GroupResource
 // WriteText writes the objects as a table, with what could not be read.
 func (f *Found) WriteText(w io.Writer, target skew.Minor) error {
 	var b strings.Builder
-	if len(f.Objects) == 0 {
+	if len(f.Objects) == 0 && len(f.NotRead) > 0 {
+		fmt.Fprintf(&b, "Of what could be read, no object is tied to a version that %s removes.\n", target)
+	} else if len(f.Objects) == 0 {
 		fmt.Fprintf(&b, "No object is tied to a version that %s removes.\n", target)
 	} else {
 		t := columns.New(&b)

@@ -28,6 +28,8 @@ func ExampleNew() {
 	//
 	// **same-cluster**: same cluster, one minor up (v1.34.4+k3s1 -> v1.35.4+k3s1), nothing lost, nothing restarted
 	//
+	// Before: 2026-11-30 12:00:00 UTC, after: 2026-11-30 12:10:00 UTC.
+	//
 	// ## What was given up
 	//
 	// - The drain: the node has no partner.

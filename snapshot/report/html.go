@@ -31,6 +31,7 @@ type page struct {
 	Left        int
 	Asked       time.Time
 	WhoToAsk    string
+	Made        string
 }
 
 // WriteHTML writes one page that needs nothing else: no script, no font, no
@@ -42,7 +43,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		longest = max(longest, s.Took)
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"when": when, "took": took, "size": size, "tone": tone, "judged": judged,
+		"when": when, "noObject": noObject, "took": took, "size": size, "tone": tone, "judged": judged,
 		"say":   func(s string) string { return strings.ReplaceAll(s, " -> ", " → ") },
 		"plus":  func(a, b int) int { return a + b },
 		"minus": func(a, b int) int { return a - b },
@@ -61,7 +62,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		return err
 	}
 	var b bytes.Buffer
-	err = t.ExecuteTemplate(&b, "page", page{Title: r.title(), CSS: template.CSS(pageCSS), R: r, Ladder: r.Ladder.draw(), Deprecated: r.deprecated(),
+	err = t.ExecuteTemplate(&b, "page", page{Title: r.title(), CSS: template.CSS(pageCSS), R: r, Made: r.made(), Ladder: r.Ladder.draw(), Deprecated: r.deprecated(),
 		ChannelText: r.Ladder.channelText(), Identities: rows, Left: left, Asked: r.asked(), WhoToAsk: apiusage.WhoToAsk})
 	if err != nil {
 		return err

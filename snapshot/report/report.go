@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/k3sladder/k3sladder/skew"
@@ -14,7 +16,8 @@ import (
 type Report struct {
 	// Title is the page's; empty means "k3s cluster upgrade".
 	Title string `json:"title"`
-	// Generated is when the report was made, and Tool what made it.
+	// Generated is when the report was made, and Tool what made it: the
+	// caller's to set, at the foot of the page and of the Markdown.
 	Generated time.Time `json:"generated"`
 	Tool      string    `json:"tool,omitempty"`
 	// Notes are said at the head of the page, such as what was simulated.
@@ -122,6 +125,12 @@ type Deprecated struct {
 	// Found are objects tied to versions that the target removes, where they
 	// were looked for.
 	Found *apiusage.Found `json:"found,omitempty"`
+}
+
+// made is the foot of a page.
+func (r *Report) made() string {
+	parts := []string{r.Tool, when(r.Generated)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // asked is when the servers that counted gave their answer.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/k3sladder/k3sladder/internal/golden"
+	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 	"github.com/k3sladder/k3sladder/snapshot/report"
 )
 
@@ -79,6 +80,24 @@ func TestAnEmptyReportIsStillAPage(t *testing.T) {
 		var b bytes.Buffer
 		if err := write(&report.Report{Deprecated: &report.Deprecated{}}, &b); err != nil || b.Len() == 0 {
 			t.Errorf("%d bytes, %v", b.Len(), err)
+		}
+	}
+}
+
+func TestWhatCouldNotBeReadIsInEveryForm(t *testing.T) {
+	t.Parallel()
+	for form, write := range map[string]func(*report.Report, io.Writer) error{
+		"text": (*report.Report).WriteText, "Markdown": (*report.Report).WriteMarkdown, "HTML": (*report.Report).WriteHTML} {
+		r := full(t)
+		r.Deprecated.Found = &apiusage.Found{NotRead: []string{"jobs.batch: forbidden"}}
+		var b bytes.Buffer
+		if err := write(r, &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Of what could be read, no object is tied to a version that 1.35 removes.", "ot read: jobs.batch: forbidden"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s lacks %q", form, want)
+			}
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/k3sladder/k3sladder/internal/columns"
+	"github.com/k3sladder/k3sladder/skew"
 	"github.com/k3sladder/k3sladder/snapshot/apiusage"
 )
 
@@ -115,6 +117,9 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	if c := r.Comparison; c != nil {
 		fmt.Fprintf(&b, "**%s**: %s\n", c.Verdict, cell(c.Headline))
+		if !c.Before.TakenAt.IsZero() {
+			fmt.Fprintf(&b, "\nBefore: %s, after: %s.\n", when(c.Before.TakenAt), when(c.After.TakenAt))
+		}
 	}
 	if len(r.Ladder.Rungs) > 0 {
 		h("The ladder")
@@ -209,22 +214,31 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	if d := r.deprecated(); d != nil {
 		h("Deprecated APIs that clients still call")
-		fmt.Fprintf(&b, "%d of %d are removed by %s.\n\n", len(d.Removed()), len(d.Usage.APIs), d.Target)
-		if len(d.Usage.APIs) > 0 {
+		if len(d.Usage.APIs) == 0 {
+			b.WriteString("None since the server started.\n")
+		} else {
+			fmt.Fprintf(&b, "%d of %d are removed by %s.\n\n", len(d.Removed()), len(d.Usage.APIs), d.Target)
 			head("API", "removed in", "use instead")
 			for _, a := range d.Usage.APIs {
-				row(code(a.String()), a.RemovedRelease, a.Replacement)
+				row(code(a.String()), cmp.Or(a.RemovedRelease, "no release set"), cmp.Or(a.Replacement, "not in the table"))
 			}
 			fmt.Fprintf(&b, "\n%s\n", cell(apiusage.WhoToAsk))
 		}
 		for _, s := range d.Usage.Servers {
 			fmt.Fprintf(&b, "\n%s\n", cell(s.Memory(r.asked())))
 		}
-		if f := d.Found; f.Any() {
+		if f := d.Found; f != nil {
 			b.WriteString("\n")
-			head("object", "version", "how", "manager", "use instead")
-			for _, o := range f.Objects {
-				row(o.String(), code(o.GroupVersion), string(o.How), o.Manager, o.Replacement)
+			if f.Any() {
+				head("object", "version", "how", "manager", "use instead")
+				for _, o := range f.Objects {
+					row(o.String(), code(o.GroupVersion), string(o.How), o.Manager, cmp.Or(o.Replacement, "not in the table"))
+				}
+			} else {
+				b.WriteString(noObject(f, d.Target) + "\n")
+			}
+			for _, n := range f.NotRead {
+				fmt.Fprintf(&b, "\nNot read: %s\n", cell(n))
 			}
 		}
 	}
@@ -236,8 +250,19 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "\n%s", fenced(p.YAML, "yaml"))
 		}
 	}
+	if s := r.made(); s != "" {
+		fmt.Fprintf(&b, "\n%s\n", cell(s))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// noObject says that none was found, and of what when not everything was read.
+func noObject(f *apiusage.Found, target skew.Minor) string {
+	if len(f.NotRead) > 0 {
+		return fmt.Sprintf("Of what could be read, no object is tied to a version that %s removes.", target)
+	}
+	return fmt.Sprintf("No object is tied to a version that %s removes.", target)
 }
 
 // cell keeps outside text from breaking a table or becoming markup.
