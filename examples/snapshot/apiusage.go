@@ -42,7 +42,8 @@ Each server of a cluster counts for itself, from its own last start: name the ot
 with --also to hear all. --objects looks besides for objects in the cluster that are
 tied to a version which the target removes, and for who wrote them.
 
-Exit status: 0 nothing is removed; 1 something is; 2 it failed.`,
+Exit status: 0 nothing is removed; 1 something is; 2 it failed, or --objects could
+not read everything.`,
 		Example: `  snapshot apiusage --target 1.36
   snapshot apiusage --target 1.36 -o table --objects
   snapshot apiusage --target 1.36 --also https://10.0.0.2:6443 --also https://10.0.0.3:6443
@@ -83,10 +84,7 @@ Exit status: 0 nothing is removed; 1 something is; 2 it failed.`,
 					fmt.Fprintln(cmd.ErrOrStderr(), s.Memory(time.Now()))
 				}
 			}
-			if answer.Removed > 0 || answer.Found.Any() {
-				return cli.ErrNegative
-			}
-			return nil
+			return answer.verdict()
 		},
 	}
 	kube.AddFlags(cmd)
@@ -153,6 +151,17 @@ func (a *answer) ask(cmd *cobra.Command, config *rest.Config, also []string, obj
 	}
 	a.Found, err = apiusage.FindObjects(cmd.Context(), d, m, a.Target)
 	return err
+}
+
+// verdict is what the exit status says: what was not read is no "nothing".
+func (a *answer) verdict() error {
+	switch {
+	case a.Removed > 0 || a.Found.Any():
+		return cli.ErrNegative
+	case a.Found != nil && len(a.Found.NotRead) > 0:
+		return cli.ErrUndecided
+	}
+	return nil
 }
 
 func (a *answer) write(w io.Writer, format string) error {
