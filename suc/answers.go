@@ -71,7 +71,11 @@ func (e *Explanation) answerController(s *subject, facts *Facts) {
 	case facts.SUC == nil:
 		e.say(QuestionController, "no", "no controller is known to run; one that has to start while %s is cordoned stays Pending, since no other server is schedulable, and the node stays cordoned", strings.Join(open, ", "))
 	default:
-		e.say(QuestionController, "no", "while %s is cordoned no other server is schedulable: a running controller stays, since the drain leaves it alone, but one that has to start again (a reboot, an eviction) stays Pending, and the node stays cordoned", strings.Join(open, ", "))
+		stays := "stays"
+		if s.plan.Spec.Drain != nil {
+			stays = "stays, since the drain leaves it alone"
+		}
+		e.say(QuestionController, "no", "while %s is cordoned no other server is schedulable: a running controller %s, but one that has to start again (a reboot, an eviction) stays Pending, and the node stays cordoned", strings.Join(open, ", "), stays)
 	}
 }
 
@@ -111,7 +115,7 @@ func (e *Explanation) answerDeadline(s *subject, opts ExplainOptions) {
 		e.say(QuestionDeadline, "no", "it is %s%s, and a Job may take %s: %s. A Job that fails is not made again until the Plan is edited; %s", deadline, source, needs, parts, remedy)
 		return
 	}
-	e.say(QuestionDeadline, "yes", "it is %s%s, and a Job takes about %s: %s", deadline, source, needs, parts)
+	e.say(QuestionDeadline, "yes", "it is %s%s, and a Job whose images come quickly takes about %s: %s", deadline, source, needs, parts)
 }
 
 func postDelay(p *Plan) time.Duration {
