@@ -12,7 +12,8 @@
 //   - [github.com/k3sladder/k3sladder/drainprobe]: whether a drain can finish,
 //     before the first eviction; and a real drain that gives the node back.
 //   - [github.com/k3sladder/k3sladder/snapshot]: what there was before, and
-//     whether it is still there afterwards.
+//     whether it is still there afterwards. Below it apiusage reads which
+//     deprecated APIs are called, and report writes a procedure down.
 //   - [github.com/k3sladder/k3sladder/suc]: system-upgrade-controller Plans that
 //     mean what their author meant.
 //
