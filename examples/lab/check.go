@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -202,7 +203,7 @@ func (l *lab) checkOrder(g *Grade) {
 			}
 		}
 	}
-	g.add("order", nil, "the files were written in the procedure's order")
+	g.add("order", nil, "every file was written on its side of the upgrade")
 }
 
 // keys reads a JSON file into record and makes sure that it has the keys and
@@ -227,7 +228,13 @@ func (l *lab) keys(name string, record any, keys ...string) error {
 
 func equal[T comparable](what string, got T, than string, want T) error {
 	if got != want {
-		return fmt.Errorf("%s is %v, %s is %v", what, got, than, want)
+		return fmt.Errorf("%s is %s, %s is %s", what, orUnknown(got), than, orUnknown(want))
 	}
 	return nil
+}
+
+// orUnknown keeps a sentence whole when a file that is not there left its
+// record empty.
+func orUnknown(value any) string {
+	return cmp.Or(fmt.Sprint(value), "not known")
 }

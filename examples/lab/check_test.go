@@ -116,6 +116,16 @@ func TestAFileThatIsNotThereIsSaidOnce(t *testing.T) {
 	}
 }
 
+func TestWhatHangsOnBeforeJSONSaysSoWhenItIsNotThere(t *testing.T) {
+	t.Parallel()
+	if err := equal("from", "v1.34.4+k3s1", "before.json's server_version", ""); err.Error() != "from is v1.34.4+k3s1, before.json's server_version is not known" {
+		t.Error(err)
+	}
+	if err := drainOf("node/server-1 cordoned\nnode/server-1 uncordoned\n", ""); err == nil || !strings.Contains(err.Error(), "before.json") {
+		t.Error(err)
+	}
+}
+
 func TestABackupWithoutItsDatabaseFails(t *testing.T) {
 	t.Parallel()
 	l := &lab{folder: folder{dir: t.TempDir()}}

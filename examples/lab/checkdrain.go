@@ -44,6 +44,8 @@ func drainOf(text, node string) error {
 	back := strings.LastIndex(text, "node/"+node+" uncordoned")
 	failed := strings.Contains(text, "unable to drain node")
 	switch {
+	case node == "":
+		return errors.New("cannot be judged without the node in before.json")
 	case cordoned < 0 && !already:
 		return fmt.Errorf("nothing in it cordons node %s", node)
 	case !already && back < strings.LastIndex(text, "node/"+node+" cordoned"):
