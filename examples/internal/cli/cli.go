@@ -74,6 +74,7 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr 
 	cmd.Version = version()
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 100 "))
+	cmd.InitDefaultCompletionCmd(args...)
 	explainArgs(cmd)
 	cmd.SetArgs(args)
 	out := &answer{w: stdout}

@@ -59,6 +59,11 @@ func usage(c *cobra.Command, err error) error {
 
 // explainArgs has every command show what arguments it takes when it got others.
 func explainArgs(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && !cmd.Runnable() && cmd.HasParent() {
+		// Cobra would show the help of any word as if nothing were wrong.
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
 			err := check(c, args)
