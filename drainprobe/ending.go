@@ -21,6 +21,14 @@ type ending struct {
 // usualGrace is a Pod's grace period where nobody chose one.
 const usualGrace = corev1.DefaultTerminationGracePeriodSeconds * time.Second
 
+// graceOf is the grace period that a Pod asks for.
+func graceOf(p *corev1.Pod) time.Duration {
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return usualGrace
+}
+
 // overdue is how long after its grace period a Pod may still be on its way
 // out: the kubelet kills, unmounts and reports.
 const overdue = time.Minute
@@ -35,10 +43,7 @@ func (m *model) ending(id int) ending {
 	node := &m.nodes[m.drained]
 	var e ending
 
-	grace := usualGrace
-	if s := p.obj.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
-	}
+	grace := graceOf(p.obj)
 	if g := m.opts.GracePeriod; g != nil && *g >= 0 {
 		grace = g.Truncate(time.Second)
 	}

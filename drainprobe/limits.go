@@ -2,6 +2,7 @@ package drainprobe
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -10,24 +11,22 @@ import (
 // outsideLimits says which limit range refuses a Pod, "" if none does.
 // https://kubernetes.io/docs/concepts/policy/limit-range/
 func (m *model) outsideLimits(p *corev1.Pod) string {
-	for _, l := range m.limitsIn(p.Namespace) {
+	items := m.limitsIn(p.Namespace)
+	if len(items) == 0 {
+		return ""
+	}
+	inits, containers := m.withDefaults(p.Namespace, p.Spec.InitContainers), m.withDefaults(p.Namespace, p.Spec.Containers)
+	for _, l := range items {
 		switch l.Type {
 		case corev1.LimitTypeContainer:
-			for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-				for i := range list {
-					c := list[i]
-					c.Resources = *c.Resources.DeepCopy()
-					m.defaults(p.Namespace, &c, false)
-					if why := outside(l, c.Resources.Requests, c.Resources.Limits); why != "" {
-						return fmt.Sprintf("a limit range refuses container %s: %s", c.Name, why)
-					}
+			for _, c := range slices.Concat(inits, containers) {
+				if why := outside(l, c.Resources.Requests, c.Resources.Limits); why != "" {
+					return fmt.Sprintf("a limit range refuses container %s: %s", c.Name, why)
 				}
 			}
 		case corev1.LimitTypePod:
 			requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
-			for _, c := range p.Spec.Containers {
-				c.Resources = *c.Resources.DeepCopy()
-				m.defaults(p.Namespace, &c, false)
+			for _, c := range containers {
 				sumInto(requests, c.Resources.Requests)
 				sumInto(limits, c.Resources.Limits)
 			}
@@ -37,6 +36,16 @@ func (m *model) outsideLimits(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// withDefaults are copies of containers with what the API server fills in.
+func (m *model) withDefaults(namespace string, list []corev1.Container) []corev1.Container {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Resources = *out[i].Resources.DeepCopy()
+		m.defaults(namespace, &out[i], false)
+	}
+	return out
 }
 
 func sumInto(sum, more corev1.ResourceList) {

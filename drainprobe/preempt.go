@@ -3,7 +3,6 @@ package drainprobe
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -68,10 +67,7 @@ func (m *model) outstays(id int) string {
 		return ""
 	}
 	p := &m.pods[id]
-	grace := time.Duration(0)
-	if s := p.obj.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
-	}
+	grace := graceOf(p.obj)
 	name := "preempted " + refOf(p.obj).String()
 	switch {
 	case slices.ContainsFunc(p.obj.Finalizers, func(f string) bool { return !ownFinalizer(f) }):

@@ -109,12 +109,12 @@ func (q quota) usage(p *corev1.Pod) corev1.ResourceList {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	out := corev1.ResourceList{}
 	for name := range q.hard {
-		plain := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(string(name), "requests."), "limits."))
+		plain, limit := limited(name)
 		n, ok := requests[plain]
 		switch {
 		case name == corev1.ResourcePods || name == "count/pods":
 			n, ok = one, true
-		case strings.HasPrefix(string(name), "limits."):
+		case limit:
 			n, ok = limits[plain]
 		}
 		if ok && !n.IsZero() {
@@ -124,15 +124,23 @@ func (q quota) usage(p *corev1.Pod) corev1.ResourceList {
 	return out
 }
 
+// limited is the resource that a quota's entry is about, and whether it bounds
+// the limits instead of the requests.
+func limited(name corev1.ResourceName) (plain corev1.ResourceName, limit bool) {
+	if plain, ok := strings.CutPrefix(string(name), "limits."); ok {
+		return corev1.ResourceName(plain), true
+	}
+	return corev1.ResourceName(strings.TrimPrefix(string(name), "requests.")), false
+}
+
 // missing: a quota on cpu or memory takes only Pods that say how much they
 // want, each container of them.
 func (q quota) missing(p *corev1.Pod) string {
 	for name := range q.hard {
-		plain := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(string(name), "requests."), "limits."))
+		plain, limit := limited(name)
 		if plain != corev1.ResourceCPU && plain != corev1.ResourceMemory {
 			continue
 		}
-		limit := strings.HasPrefix(string(name), "limits.")
 		says := func(r corev1.ResourceRequirements) bool {
 			list := r.Requests
 			if limit {
