@@ -62,12 +62,9 @@ func (l *lab) checkSnapshots(g *Grade, e *evidence) {
 		}
 		g.add(s.name, err, "says what the records say")
 	}
-	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
-	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
-	if beforeErr == nil && afterErr == nil { // else said above, or not there
-		drained, _ := os.ReadFile(l.path(drainFile))
-		g.add(snapshotAfter, leftCordoned(before, after, string(drained), e.before, l.again("after")), "no node is cordoned that was not before")
-		g.add(snapshotAfter, lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")), "nothing in the whole cluster was lost")
+	if known, cordoned, gone := l.losses(e.before); known { // else said above, or not there
+		g.add(snapshotAfter, cordoned, "no node is cordoned that was not before")
+		g.add(snapshotAfter, gone, "nothing in the whole cluster was lost")
 	}
 }
 

@@ -327,7 +327,7 @@ func TestReportsInBothLanguagesHaveTheLinesAndTheReasons(t *testing.T) {
 func TestAReportSaysWhatIsNotAsItWas(t *testing.T) {
 	t.Parallel()
 	l := &lab{folder: folder{dir: t.TempDir()}}
-	if known, _ := l.loss(beforeRecord{}); known {
+	if known, _, _ := l.losses(beforeRecord{}); known {
 		t.Error("a loss is known without snapshots")
 	}
 	for file, schedulable := range map[string]bool{snapshotBefore: true, snapshotAfter: false} {
@@ -349,7 +349,8 @@ func TestAReportSaysWhatIsNotAsItWas(t *testing.T) {
 	} {
 		facts.LossKnown, facts.Loss = c.known, nil
 		if c.wantsLoss {
-			facts.LossKnown, facts.Loss = l.loss(beforeRecord{})
+			known, cordoned, gone := l.losses(beforeRecord{})
+			facts.LossKnown, facts.Loss = known, errors.Join(cordoned, gone)
 		}
 		var out bytes.Buffer
 		l.term = newTerminal(&out, io.Discard)

@@ -4,11 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/k3sladder/k3sladder/snapshot"
 )
+
+// losses are the nodes left cordoned and what else of the whole cluster was lost,
+// known once the snapshots of before and after are there.
+func (l *lab) losses(first beforeRecord) (known bool, cordoned, gone error) {
+	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
+	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
+	if beforeErr != nil || afterErr != nil {
+		return false, nil, nil
+	}
+	drained, _ := os.ReadFile(l.path(drainFile))
+	return true,
+		leftCordoned(before, after, string(drained), first, l.again("after")),
+		lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after"))
+}
 
 // lost is nil when nothing of the whole cluster was lost between two snapshots,
 // and when nothing kept the comparison from saying so; again is the command that

@@ -14,7 +14,6 @@ import (
 	"github.com/k3sladder/k3sladder/channels"
 	"github.com/k3sladder/k3sladder/drainprobe"
 	"github.com/k3sladder/k3sladder/skew"
-	"github.com/k3sladder/k3sladder/snapshot"
 	"github.com/k3sladder/k3sladder/suc"
 )
 
@@ -112,7 +111,8 @@ func (l *lab) reportFacts(ctx context.Context, live *live) (*reportFacts, error)
 		return nil, err
 	}
 	f.Decision = string(decision)
-	f.LossKnown, f.Loss = l.loss(f.Before)
+	known, cordoned, gone := l.losses(f.Before)
+	f.LossKnown, f.Loss = known, errors.Join(cordoned, gone)
 	f.Origin = catalog.Origin()
 	if catalog.Bundled {
 		f.BundledOn = catalog.Date.Format(time.DateOnly)
@@ -137,20 +137,6 @@ func (l *lab) plannedVersion() (string, error) {
 		return "", fmt.Errorf("%s does not hold one Plan with a pinned version", l.path(planFile))
 	}
 	return plans[0].Spec.Version, nil
-}
-
-// loss is what check finds missing or left cordoned in the whole cluster, once
-// the snapshots of before and after are there.
-func (l *lab) loss(first beforeRecord) (known bool, loss error) {
-	before, beforeErr := snapshot.ReadFile(l.path(snapshotBefore))
-	after, afterErr := snapshot.ReadFile(l.path(snapshotAfter))
-	if beforeErr != nil || afterErr != nil {
-		return false, nil
-	}
-	drained, _ := os.ReadFile(l.path(drainFile))
-	return true, errors.Join(
-		leftCordoned(before, after, string(drained), first, l.again("after")),
-		lost(snapshot.Compare(before, after, snapshot.CompareOptions{}), l.again("after")))
 }
 
 // LossText is the loss as one line.
